@@ -1,0 +1,36 @@
+# Compilers, flags and libraries. Every object depends on this file.
+
+CC := gcc
+CLANG ?= clang
+
+CPPFLAGS := -D_GNU_SOURCE -Isrc -I.
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wswitch-enum -Wno-format-zero-length -Werror
+CFLAGS := -std=c17 -g -pthread -fno-omit-frame-pointer $(WARNINGS)
+DEPFLAGS = -MMD -MP
+
+# What the variants add.
+CFLAGS_release := -O2
+CFLAGS_asan := -O1 -fsanitize=address
+CFLAGS_ubsan := -O1 -fsanitize=undefined -fno-sanitize-recover=all
+CFLAGS_san := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS_tsan := -O1 -fsanitize=thread
+CFLAGS_coverage := -O0 --coverage
+CFLAGS_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+
+CC_release := $(CC)
+CC_asan := $(CC)
+CC_ubsan := $(CC)
+CC_san := $(CC)
+CC_tsan := $(CC)
+CC_coverage := $(CC)
+CC_fuzz := $(CLANG)
+
+# Libraries: through pkg-config where the package has a file for it. libbidgcc000 is the build of
+# the decimal library that takes arguments by value, and rounding mode and flags as arguments, so
+# it has no global state.
+PKGS := libbson-1.0 rocksdb libssl libcrypto
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lbson-1.0 -lrocksdb -lssl -lcrypto)
+CPPFLAGS += $(PKG_CFLAGS)
+LDLIBS := $(PKG_LIBS) -lhttp_parser -lbidgcc000 -lpthread -lm
+TEST_LDLIBS := $(or $(shell pkg-config --libs cmocka 2>/dev/null),-lcmocka)

@@ -1,0 +1,60 @@
+# The rules of one variant, instantiated for each: $(BUILD)/<variant>/{obj,libmayfly.a,unit,...}.
+
+VARIANTS := release asan ubsan san tsan coverage fuzz
+
+# $(1) variant, $(2) sources -> objects
+objects = $(patsubst %.c,$(BUILD)/$(1)/obj/%.o,$(2))
+
+define variant_rules
+$(BUILD)/$(1)/obj/%.o: %.c mk/flags.mk
+	@mkdir -p $$(@D)
+	@echo "  cc $(1) $$<"
+	@$(CC_$(1)) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(1)) $(DEPFLAGS) -c -o $$@ $$<
+
+# Lists change when a file comes or goes, so that a removed source leaves the library too.
+$(BUILD)/$(1)/lib.list: FORCE
+	@mkdir -p $$(@D)
+	@echo '$(LIB_SOURCES)' | cmp -s - $$@ || echo '$(LIB_SOURCES)' > $$@
+$(BUILD)/$(1)/unit.list: FORCE
+	@mkdir -p $$(@D)
+	@echo '$(UNIT_SOURCES)' | cmp -s - $$@ || echo '$(UNIT_SOURCES)' > $$@
+
+$(BUILD)/$(1)/libmayfly.a: $(call objects,$(1),$(LIB_SOURCES)) $(BUILD)/$(1)/lib.list
+	@rm -f $$@
+	@ar crs $$@ $$(filter %.o,$$^)
+
+$(BUILD)/$(1)/mayfly: $(call objects,$(1),$(MAIN)) $(BUILD)/$(1)/libmayfly.a
+	@echo "  ld $$@"
+	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS)
+
+$(BUILD)/$(1)/unit: $(call objects,$(1),$(UNIT_SOURCES) $(CHECK_SOURCES)) \
+        $(BUILD)/$(1)/libmayfly.a $(BUILD)/$(1)/unit.list
+	@echo "  ld $$@"
+	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$(filter %.o %.a,$$^) $(LDLIBS) $(TEST_LDLIBS)
+
+$(BUILD)/$(1)/model-%: $(BUILD)/$(1)/obj/tests/model/%.o $(call objects,$(1),$(CHECK_SOURCES)) \
+        $(BUILD)/$(1)/libmayfly.a
+	@echo "  ld $$@"
+	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS) $(TEST_LDLIBS)
+
+$(BUILD)/$(1)/crash-%: $(BUILD)/$(1)/obj/tests/crash/%.o $(BUILD)/$(1)/libmayfly.a
+	@echo "  ld $$@"
+	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS)
+endef
+$(foreach v,$(VARIANTS),$(eval $(call variant_rules,$(v))))
+
+.SECONDARY:
+
+$(BUILD)/mayfly: $(BUILD)/release/mayfly
+	@cp -f $< $@.new && mv -f $@.new $@
+
+$(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/libmayfly.a
+	@echo "  ld $@"
+	@$(CLANG) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
+
+$(BUILD)/bench/%: $(BUILD)/release/obj/bench/%.o $(BUILD)/release/libmayfly.a
+	@mkdir -p $(@D)
+	@echo "  ld $@"
+	@$(CC) $(CFLAGS) $(CFLAGS_release) -o $@ $^ $(LDLIBS) $(BENCH_LDLIBS)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
