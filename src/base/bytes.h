@@ -1,0 +1,66 @@
+/* A stretch of memory that somebody else owns: pointer and length, never NUL-terminated. Everything
+ * that travels between rooms (keys, rows, documents, names) is a `bytes`. Comparison is by unsigned
+ * byte value, shorter first, which is the order every storage backend keeps. */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct bytes {
+    const uint8_t *data;
+    size_t len;
+} bytes;
+
+#define BYTES_NONE ((bytes){ .data = NULL, .len = 0 })
+#define BYTES_LITERAL(text) ((bytes){ .data = (const uint8_t *)(text), .len = sizeof(text) - 1 })
+
+static inline bytes bytes_of(const void *data, size_t len)
+{
+    return (bytes){ .data = data, .len = len };
+}
+
+static inline bytes bytes_of_text(const char *text)
+{
+    return bytes_of(text, strlen(text));
+}
+
+static inline bool bytes_is_empty(bytes b)
+{
+    return b.len == 0;
+}
+
+static inline int bytes_compare(bytes a, bytes b)
+{
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common ? memcmp(a.data, b.data, common) : 0;
+
+    if (order != 0)
+        return order;
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+static inline bool bytes_equal(bytes a, bytes b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static inline bool bytes_starts_with(bytes b, bytes prefix)
+{
+    return b.len >= prefix.len && (prefix.len == 0 || memcmp(b.data, prefix.data, prefix.len) == 0);
+}
+
+/* The bytes from `offset` on; an offset past the end gives the empty end. */
+static inline bytes bytes_from(bytes b, size_t offset)
+{
+    if (offset >= b.len)
+        return bytes_of(b.data + b.len, 0);
+    return bytes_of(b.data + offset, b.len - offset);
+}
+
+/* A 64-bit hash for tables and latch stripes; not for untrusted hash flooding, not stored. */
+uint64_t bytes_hash(bytes b, uint64_t seed);
+
+#endif

@@ -1,0 +1,55 @@
+/* Every bound in one place. A limit has a name, a unit in the name, and one sentence. */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+/* Largest BSON document, in bytes, as stored (the limit of the wire protocol). */
+#define LIMIT_DOCUMENT_BYTES (16 * 1024 * 1024)
+/* Deepest nesting of documents and arrays, in JSON and BSON. */
+#define LIMIT_NESTING_DEPTH 128
+/* Longest path, in components and in bytes. */
+#define LIMIT_PATH_COMPONENTS 200
+#define LIMIT_PATH_BYTES 4096
+/* Longest encoded key of one index entry or document, in bytes. */
+#define LIMIT_KEY_BYTES 16384
+/* Names of databases and collections, in bytes. */
+#define LIMIT_NAME_BYTES 255
+/* Databases in a server, collections in a server. */
+#define LIMIT_DATABASES 10000
+#define LIMIT_COLLECTIONS 100000
+/* Secondary indexes per collection, fields in one index, TTL rules (living and retired). */
+#define LIMIT_INDEXES 64
+#define LIMIT_INDEX_FIELDS 32
+#define LIMIT_DATE_RULES 64
+/* Stored horizons of one rule before the purger must have cleaned up behind a policy change. */
+#define LIMIT_RULE_HORIZONS 64
+/* Path patterns in one indexing policy; partition key paths. */
+#define LIMIT_PATH_PATTERNS 1000
+#define LIMIT_PARTITION_KEY_PATHS 3
+/* Index entries that one document may produce over all indexes. */
+#define LIMIT_ENTRIES_PER_DOCUMENT 100000
+/* Catalog entry of one collection, in bytes. */
+#define LIMIT_CATALOG_ENTRY_BYTES (4 * 1024 * 1024)
+/* Operations and bytes in one storage commit of one request. */
+#define LIMIT_COMMIT_BYTES (256 * 1024 * 1024)
+/* What one group commit takes from the queue at a time. */
+#define LIMIT_GROUP_COMMITS 1024
+#define LIMIT_GROUP_BYTES (8 * 1024 * 1024)
+/* Commits waiting in the queue before a new one is answered "busy". */
+#define LIMIT_QUEUED_COMMITS 65536
+/* Requests that may run at the same time in one engine. */
+#define LIMIT_RUNNING_REQUESTS 4096
+/* Documents that a reaper or an index build handles in one commit. */
+#define LIMIT_BACKGROUND_BATCH 1000
+#define LIMIT_BUILD_BATCH 64
+/* Memory of one request unless said otherwise, in bytes. */
+#define LIMIT_REQUEST_ARENA_BYTES (256 * 1024 * 1024)
+/* Purger: longest pause between two passes, in seconds (default). */
+#define LIMIT_PURGER_PAUSE_S 60
+/* Clock: how far ahead the durable high-water mark is written, and how much the wall clock may
+ * run ahead of monotonic time before it counts as a leap. */
+#define LIMIT_CLOCK_MARK_AHEAD_MS 1000
+#define LIMIT_CLOCK_LEAP_MS (5 * 60 * 1000)
+/* Time to live, in seconds. */
+#define LIMIT_TTL_SECONDS 2147483647
+
+#endif

@@ -1,0 +1,29 @@
+/* Memory: the only file that calls the system's allocator.
+ *
+ * Long-lived handles (engine, catalog entries, connections) come from here; everything that belongs
+ * to a request comes from its arena. Callable from every thread. */
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+
+void *memory_take(size_t size)
+{
+    return malloc(size ? size : 1);
+}
+
+void *memory_take_zeroed(size_t count, size_t size)
+{
+    return calloc(count ? count : 1, size ? size : 1);
+}
+
+void *memory_resize(void *piece, size_t size)
+{
+    return realloc(piece, size ? size : 1);
+}
+
+void memory_give(void *piece)
+{
+    free(piece);
+}

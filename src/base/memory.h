@@ -1,0 +1,15 @@
+/* The system's allocator, for long-lived handles only; request data comes from arenas. */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stddef.h>
+
+/* Uninitialised, NULL without memory. */
+void *memory_take(size_t size);
+/* Zeroed; NULL without memory or on overflow. */
+void *memory_take_zeroed(size_t count, size_t size);
+/* As realloc; the old piece stays valid on failure. */
+void *memory_resize(void *piece, size_t size);
+void memory_give(void *piece);
+
+#endif

@@ -1,0 +1,173 @@
+/* Ordered keys on disk, atomic commits. A backend (RocksDB, memory, later RADOS; `faulty` wraps any of
+ * them) stores rows: a key and a value inside a space of a partition. The atomic unit is a partition;
+ * what a backend can do beyond that it declares as capabilities. Keys contain no NUL byte; values are
+ * never empty. Every call may come from any thread. */
+#ifndef STORAGE_STORAGE_H
+#define STORAGE_STORAGE_H
+
+#include "base/base.h"
+
+struct storage;
+
+/* Rows of one partition live in three spaces, each ordered by itself. */
+enum storage_space {
+    SPACE_META,   /* catalog, counters, marks: few and small */
+    SPACE_ROWS,   /* locators and index rows: the sweeper may drop them during compaction */
+    SPACE_BODIES, /* documents in slot order: leave by range, whole files at a time */
+    SPACE_COUNT
+};
+
+typedef uint64_t partition_id;
+
+enum storage_capability {
+    STORAGE_HAS_SNAPSHOTS = 1,        /* a view is one instant over all reads */
+    STORAGE_HAS_MULTI_PARTITION = 2,  /* one commit may touch several partitions */
+    STORAGE_HAS_RANGE_DROP = 4,       /* storage_drop_range gives whole files back */
+    STORAGE_HAS_SWEEPER = 8,          /* rows the sweeper calls garbage leave by themselves */
+    STORAGE_HAS_SINGLE_WRITER = 16,   /* nobody else writes: guards may be left out */
+    STORAGE_IS_DURABLE = 32,          /* a commit that returned OK survives a crash */
+};
+
+/* Asked about rows of SPACE_ROWS while they are rewritten anyway. `begin` is called once per sweep,
+ * after the rows to be swept are fixed, and returns a context for is_garbage (NULL: keep everything);
+ * `end` gives it back. Called from the backend's own threads. A row once called garbage must stay
+ * garbage: it may vanish at any time afterwards, for existing views too. */
+struct storage_sweeper {
+    void *(*begin)(void *owner);
+    bool (*is_garbage)(void *context, partition_id partition, bytes key, bytes value);
+    void (*end)(void *owner, void *context);
+    void *owner;
+};
+
+struct storage_options {
+    const char *path; /* directory; unused by memory */
+    const struct log *log;
+    struct metrics *metrics;
+    struct storage_sweeper sweeper; /* all NULL: no sweeping */
+    size_t cache_bytes;             /* block cache; 0: the backend's default */
+    bool must_exist;                /* do not create */
+    bool is_read_only;              /* for `check`: no writes, no recovery side effects visible */
+};
+
+/* ---- life ----------------------------------------------------------------------------------------- */
+
+/* Owner: handle. IO_ERROR when the directory cannot be used (in use by another process included),
+ * CORRUPT when it is not a database of ours. Messages are in `arena`. */
+MUST_USE status storage_open_rocksdb(const struct storage_options *options, struct arena *arena,
+                                     struct storage **out);
+MUST_USE status storage_open_memory(const struct storage_options *options, struct storage **out);
+void storage_close(struct storage *storage);
+unsigned storage_capabilities(const struct storage *storage);
+
+/* ---- reading -------------------------------------------------------------------------------------- */
+
+/* One instant of the storage if it has snapshots; otherwise each read sees its own instant. Keep it
+ * short: an open view keeps old files on disk. A NULL view reads the newest state. */
+struct storage_view;
+MUST_USE status storage_view_open(struct storage *storage, struct storage_view **out);
+void storage_view_close(struct storage *storage, struct storage_view *view);
+
+struct row_address {
+    partition_id partition;
+    enum storage_space space;
+};
+
+/* A value that stays put until storage_value_release(); borrowed from the backend. */
+struct storage_value {
+    bytes value;
+    void *pin;
+};
+/* NOT_FOUND (static message) if there is no such row. */
+MUST_USE status storage_get(struct storage *storage, struct storage_view *view,
+                            struct row_address where, bytes key, struct storage_value *out);
+void storage_value_release(struct storage *storage, struct storage_value *value);
+
+/* Rows with start <= key < end in key order, or from the end backwards. An empty `end` means: to the
+ * end of the space in this partition. Reads ahead of nothing: O(1) memory. */
+struct storage_range {
+    bytes start;
+    bytes end;
+    bool is_reverse;
+};
+struct storage_scan;
+MUST_USE status storage_scan_open(struct storage *storage, struct storage_view *view,
+                                  struct row_address where, const struct storage_range *range,
+                                  struct storage_scan **out);
+/* False at the end or on failure. Key and value are borrowed until the next call. */
+bool storage_scan_next(struct storage_scan *scan, bytes *key_out, bytes *value_out);
+/* Jumps to `key` (or the first one after it in the scan's direction); the next call gives it. */
+void storage_scan_seek(struct storage_scan *scan, bytes key);
+/* OK if the scan ended because there was nothing more. */
+MUST_USE status storage_scan_status(const struct storage_scan *scan);
+void storage_scan_close(struct storage_scan *scan);
+
+/* ---- writing -------------------------------------------------------------------------------------- */
+
+/* What one commit does, in order. Owner: handle; keys and values are copied in. */
+struct storage_batch;
+struct storage_batch *storage_batch_open(struct storage *storage);
+void storage_batch_close(struct storage *storage, struct storage_batch *batch);
+void storage_batch_clear(struct storage *storage, struct storage_batch *batch);
+size_t storage_batch_bytes(const struct storage *storage, const struct storage_batch *batch);
+
+void storage_put(struct storage *storage, struct storage_batch *batch, struct row_address where,
+                 bytes key, bytes value);
+void storage_delete(struct storage *storage, struct storage_batch *batch, struct row_address where,
+                    bytes key);
+/* All keys with start <= key < end; an empty end means to the end of the space in this partition. */
+void storage_delete_range(struct storage *storage, struct storage_batch *batch,
+                          struct row_address where, bytes start, bytes end);
+/* Adds to a row of two signed counters (16 bytes, most significant byte first; absent counts as 0, 0).
+ * Only in SPACE_META. A row whose counters are both 0 may or may not be there. */
+struct storage_counters {
+    int64_t first;
+    int64_t second;
+};
+void storage_add(struct storage *storage, struct storage_batch *batch, struct row_address where,
+                 bytes key, struct storage_counters delta);
+bool storage_counters_decode(bytes value, struct storage_counters *out);
+
+/* A claim that must hold for the commit to happen: the row has exactly this value, or (empty value)
+ * is absent. Guards see the state before the commit. */
+struct storage_guard {
+    struct row_address where;
+    bytes key;
+    bytes expected;
+};
+
+/* Applies the batch atomically and, where the backend is durable, synced. CONFLICT: nothing was written
+ * and *conflict_out is the index of a guard that did not hold. IO_ERROR: the backend refuses further
+ * commits. UNSUPPORTED: several partitions without the capability. One caller at a time (the commit
+ * queue sees to that). */
+MUST_USE status storage_commit(struct storage *storage, struct storage_batch *batch,
+                               const struct storage_guard *guards, size_t guard_count,
+                               struct arena *arena, size_t *conflict_out);
+
+/* ---- giving space back ----------------------------------------------------------------------------- */
+
+/* After a synced range delete of the same range: gives whole files inside it back at once, whatever
+ * old views may think of it. Costs next to nothing. */
+MUST_USE status storage_drop_range(struct storage *storage, struct row_address where, bytes start,
+                                   bytes end);
+/* Asks for the rows of SPACE_ROWS in [start, end) of the partition to be swept now; blocks until done.
+ * `end` empty: to the end. Memory sweeps at once. */
+MUST_USE status storage_sweep(struct storage *storage, partition_id partition, bytes start, bytes end);
+/* Bytes on disk (files), and bytes written since opening (WAL + flush + compaction); 0 if unknown. */
+struct storage_usage {
+    uint64_t disk_bytes;
+    uint64_t written_bytes;
+};
+void storage_usage(struct storage *storage, struct storage_usage *out);
+
+/* ---- test doubles --------------------------------------------------------------------------------- */
+
+/* Wraps `inner` (owned from now on). The n-th call that can fail, counted from storage_faulty_arm, fails
+ * with IO_ERROR without having done anything; n = 0 disarms. After a failed commit further commits
+ * fail until storage_faulty_heal. */
+MUST_USE status storage_open_faulty(struct storage *inner, struct storage **out);
+void storage_faulty_arm(struct storage *faulty, uint64_t nth_call);
+void storage_faulty_heal(struct storage *faulty);
+/* Calls that could have failed since the last arm. */
+uint64_t storage_faulty_calls(const struct storage *faulty);
+
+#endif

@@ -1,0 +1,129 @@
+/* One document value. BSON is the canonical form; a `value` is a borrowed view of one BSON value inside
+ * a document. This room validates and walks documents, turns JSON into BSON and back, compares values
+ * in BSON order, follows dotted paths through arrays, and encodes values as keys whose byte order is
+ * the values' order. Pure: no I/O, no clock, callable from every thread. */
+#ifndef VALUE_VALUE_H
+#define VALUE_VALUE_H
+
+#include "base/base.h"
+
+/* BSON's own type bytes; VALUE_MISSING is not a BSON type and stands for "not there". */
+enum value_type {
+    VALUE_MISSING = 0x00,
+    VALUE_DOUBLE = 0x01,
+    VALUE_STRING = 0x02,
+    VALUE_DOCUMENT = 0x03,
+    VALUE_ARRAY = 0x04,
+    VALUE_BINARY = 0x05,
+    VALUE_UNDEFINED = 0x06,
+    VALUE_OBJECT_ID = 0x07,
+    VALUE_BOOL = 0x08,
+    VALUE_DATE = 0x09,
+    VALUE_NULL = 0x0A,
+    VALUE_REGEX = 0x0B,
+    VALUE_DB_POINTER = 0x0C,
+    VALUE_CODE = 0x0D,
+    VALUE_SYMBOL = 0x0E,
+    VALUE_CODE_WITH_SCOPE = 0x0F,
+    VALUE_INT32 = 0x10,
+    VALUE_TIMESTAMP = 0x11,
+    VALUE_INT64 = 0x12,
+    VALUE_DECIMAL128 = 0x13,
+    VALUE_MIN_KEY = 0xFF,
+    VALUE_MAX_KEY = 0x7F,
+};
+
+/* Borrowed from the document: `raw` is the value's BSON bytes without type byte and name. */
+struct value {
+    enum value_type type;
+    bytes raw;
+};
+
+struct field {
+    bytes name; /* without the NUL */
+    struct value value;
+};
+
+/* ---- documents ---------------------------------------------------------------------------------- */
+
+/* Untrusted bytes: lengths, nesting, UTF-8, known types, size. INVALID or TOO_LARGE with the offset
+ * and the name of the field. Everything below expects documents that passed this check. */
+MUST_USE status document_check(struct arena *arena, bytes document);
+
+/* Walks the fields of a checked document or array in stored order. */
+struct document_walk {
+    bytes rest;
+};
+struct document_walk document_fields(bytes document);
+bool document_next(struct document_walk *walk, struct field *out);
+/* A top-level field by exact name; false and VALUE_MISSING if there is none. */
+bool document_find(bytes document, const char *name, struct value *out);
+/* The document or array inside a VALUE_DOCUMENT or VALUE_ARRAY. */
+bytes value_document(struct value value);
+/* The text of a string, symbol or code, without the NUL. */
+bytes value_text(struct value value);
+/* Milliseconds of a VALUE_DATE. */
+int64_t value_date_ms(struct value value);
+bool value_is_number(struct value value);
+/* A number of any type that is a whole number in the range of int64; false otherwise. */
+bool value_as_int64(struct value value, int64_t *out);
+
+/* ---- JSON --------------------------------------------------------------------------------------- */
+
+/* One JSON text (UTF-8, top level must be an object) as a BSON document: integers without fraction or
+ * exponent become int32 or int64 while they fit, all other numbers doubles; order and duplicates stay
+ * as written. INVALID with the offset and what was expected, TOO_LARGE past a limit. */
+MUST_USE status json_read(struct arena *arena, bytes text, bytes *document_out);
+/* A document as JSON: doubles in their shortest form that reads back the same, types that JSON does
+ * not know in extended notation (relaxed), e.g. {"$oid":"..."}. */
+void json_write(struct buffer *out, bytes document);
+void json_write_value(struct buffer *out, struct value value);
+
+/* ---- order -------------------------------------------------------------------------------------- */
+
+/* Negative, zero, positive in BSON order across types: MinKey, undefined/missing, null, numbers,
+ * strings and symbols, documents, arrays, binary, ObjectId, bool, date, timestamp, regex, DBPointer,
+ * code, code with scope, MaxKey. Numbers of all types compare by their exact mathematical value
+ * (NaN below all, -0 equals 0, decimal128 included). Missing sorts with undefined, below null. */
+int value_compare(struct value a, struct value b);
+int document_compare(bytes a, bytes b);
+
+/* ---- paths -------------------------------------------------------------------------------------- */
+
+/* A parsed dotted path, in the arena. */
+struct path {
+    size_t count;
+    bytes parts[];
+};
+
+/* INVALID for an empty path, an empty part, a NUL byte, or past a limit. */
+MUST_USE status path_parse(struct arena *arena, bytes dotted, const struct path **out);
+
+/* What a path reaches, as an index sees it: arrays on the way are entered element by element, an array
+ * at the end gives its elements (an empty one gives VALUE_UNDEFINED); an element that leads nowhere
+ * gives VALUE_MISSING once; a numeric part may be an array position or a field name. */
+struct path_values {
+    struct value *items;
+    size_t count;        /* at least 1 */
+    bool is_through_array;
+};
+MUST_USE status path_collect(struct arena *arena, const struct path *path, bytes document,
+                             struct path_values *out);
+
+/* ---- keys --------------------------------------------------------------------------------------- */
+
+enum key_order { KEY_ASCENDING, KEY_DESCENDING };
+
+/* Appends bytes whose order (memcmp) is value_compare's order, or its reverse; equal values, whatever
+ * their number types, give equal bytes. No NUL byte occurs, and no encoding is a proper prefix of
+ * another one, so encodings may be put one behind the other. VALUE_MISSING and VALUE_UNDEFINED have
+ * encodings of their own class; every BSON type can be encoded. */
+void key_append_value(struct buffer *out, struct value value, enum key_order order);
+/* The same for a plain byte string that is not a value (names, paths, ids): escaped and terminated. */
+void key_append_bytes(struct buffer *out, bytes plain);
+/* Reads back what key_append_bytes wrote; CORRUPT otherwise. Advances `key` behind it. */
+MUST_USE status key_take_bytes(struct arena *arena, bytes *key, bytes *plain_out);
+/* How long the encoding of one value at the front of `key` is; 0 if it is not one. */
+size_t key_value_length(bytes key, enum key_order order);
+
+#endif
