@@ -7,9 +7,12 @@
 #ifndef STORAGE_COMMIT_QUEUE_H
 #define STORAGE_COMMIT_QUEUE_H
 
-#include "storage/storage.h"
+#include "base/base.h"
 
 struct commit_queue;
+struct storage;
+struct storage_batch;
+struct storage_guard;
 
 /* Lives in its owner's memory until `done` was called. */
 struct commit {

@@ -6,6 +6,7 @@
 #define STORAGE_STORAGE_H
 
 #include "base/base.h"
+#include "storage/commit_queue.h"
 
 struct storage;
 
