@@ -26,7 +26,7 @@ include mk/sources.mk
 include mk/variant.mk
 include mk/checks.mk
 
-all: $(if $(MAIN),$(BUILD)/mayfly,$(BUILD)/release/libmayfly.a) ## build the server
+all: $(if $(and $(MAIN),$(if $(ROOMS),,all)),$(BUILD)/mayfly,$(BUILD)/release/libmayfly.a) ## build the server
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' Makefile mk/*.mk | sed -E 's/^([a-z]+):.*## /\1\t/' | sort | \
