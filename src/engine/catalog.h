@@ -1,0 +1,131 @@
+/* Databases, collections, their indexes and policies. A catalog is an immutable picture: a request takes
+ * the current one without a lock and keeps it to its end; every change makes a new one, durable before
+ * it is seen. */
+#ifndef ENGINE_CATALOG_H
+#define ENGINE_CATALOG_H
+
+#include "engine/expiry_rule.h"
+
+struct engine;
+struct engine_sweep;
+struct request;
+struct catalog;
+struct collection_state;
+
+enum index_kind {
+    INDEX_FIELDS, /* one or more dotted paths, multikey through arrays */
+    INDEX_PATHS,  /* every scalar below the included path patterns */
+};
+enum index_state { INDEX_BUILDING, INDEX_READY, INDEX_FAILED };
+
+#define INDEX_NO_EXPIRY (-1)
+
+struct index_field {
+    bytes path;
+    enum key_order order;
+};
+
+/* What an index is; the caller's memory when creating, the catalog's when read. */
+struct index_definition {
+    bytes name;
+    enum index_kind kind;
+    bool is_unique;
+    bool is_sparse;
+    bool is_partial;
+    int32_t expire_after_s; /* INDEX_NO_EXPIRY, or a TTL index (one field) */
+    bytes predicate;        /* of a partial index; handed to engine_options.predicate */
+    bytes options;          /* opaque, kept for the face that made it */
+    size_t field_count;
+    const struct index_field *fields;
+    /* INDEX_PATHS: patterns such as / * (all below), /a/b/?, /list/[]/name/?; the longest match wins. */
+    size_t included_count, excluded_count;
+    const bytes *included;
+    const bytes *excluded;
+};
+
+struct index {
+    uint32_t id;
+    enum index_state state;
+    uint64_t created_seq;
+    struct index_definition definition;
+    const struct path **paths; /* parsed fields */
+    bytes failure;             /* INDEX_FAILED: why, with the documents that clash */
+    struct index_progress *progress;
+};
+
+struct collection_definition {
+    bytes database;
+    bytes name;
+    int32_t default_ttl;
+    bytes options; /* opaque, kept for the faces */
+    size_t partition_path_count;
+    const bytes *partition_paths; /* dotted */
+};
+
+/* Immutable; valid while the request that found it runs. */
+struct collection {
+    uint32_t id;
+    uint64_t version; /* raised by every change */
+    struct collection_definition definition;
+    struct expiry_policy policy;
+    size_t index_count;
+    const struct index *indexes;
+    bool is_mixed;       /* some documents may die by another rule than their lane's */
+    bool needs_clean_up; /* retired rules or stored horizons are left to be cleaned behind */
+    uint32_t next_index_id;
+    struct collection_state *state;
+    struct arena *memory;
+    unsigned references; /* guarded by the engine's change lock */
+};
+
+/* ---- reading ---------------------------------------------------------------------------------------- */
+
+bool catalog_has_database(const struct request *request, bytes name);
+/* NOT_FOUND names what is missing. */
+MUST_USE status catalog_find(const struct request *request, bytes database, bytes name,
+                             const struct collection **out);
+const struct collection *catalog_find_by_id(const struct request *request, uint32_t id);
+const struct index *collection_index(const struct collection *collection, bytes name);
+size_t catalog_database_count(const struct request *request);
+bytes catalog_database(const struct request *request, size_t at);
+/* Opaque options of a database. */
+bytes catalog_database_options(const struct request *request, bytes name);
+size_t catalog_collection_count(const struct request *request);
+/* In order of database and name. */
+const struct collection *catalog_collection(const struct request *request, size_t at);
+
+/* ---- changing --------------------------------------------------------------------------------------- */
+/* All of these are durable when they return and hold for the next request (B-6). EXISTS, NOT_FOUND,
+ * INVALID, TOO_LARGE with what was wrong. They wait for writes that are under way in the collection. */
+
+MUST_USE status database_create(struct engine *engine, struct arena *arena, bytes name, bytes options);
+/* With all its collections. */
+MUST_USE status database_drop(struct engine *engine, struct arena *arena, bytes name);
+MUST_USE status collection_create(struct engine *engine, struct arena *arena,
+                                  const struct collection_definition *definition,
+                                  const struct index_definition *indexes, size_t index_count);
+MUST_USE status collection_drop(struct engine *engine, struct arena *arena, bytes database, bytes name);
+MUST_USE status collection_rename(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                                  bytes new_database, bytes new_name);
+/* TTL_OFF, TTL_NEVER or seconds; costs one small write whatever the size of the collection. */
+MUST_USE status collection_set_default_ttl(struct engine *engine, struct arena *arena, bytes database,
+                                           bytes name, int32_t default_ttl);
+MUST_USE status collection_set_options(struct engine *engine, struct arena *arena, bytes database,
+                                       bytes name, bytes options);
+/* Returns when the index is registered; on a populated collection it is then built in the background. */
+MUST_USE status index_create(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                             const struct index_definition *definition);
+MUST_USE status index_drop(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                           bytes index_name);
+/* Changes or adds the expiry of a single-field index. INDEX_NO_EXPIRY ends it. */
+MUST_USE status index_set_expiry(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                                 bytes index_name, int32_t expire_after_s);
+/* All TTL indexes of the server off or on at once (M-4). */
+MUST_USE status engine_set_date_rules_acting(struct engine *engine, struct arena *arena, bool is_acting);
+
+/* Per mille of the documents seen, 1000 when ready. */
+unsigned index_progress_per_mille(const struct index *index);
+/* Works on index builds until none is left (manual engines, and tests). */
+MUST_USE status engine_build_indexes(struct engine *engine);
+
+#endif

@@ -1,0 +1,92 @@
+/* Documents that die on time. The engine keeps databases, collections, documents and indexes on a
+ * storage backend, hides the dead at their deadline and gives their space back. Everything a client
+ * does is a request: begun with one reading of the clock, ended when its reply is ready.
+ *
+ * The room's door: life and requests are here, the rest in the headers included below. */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "engine/catalog.h"
+#include "engine/document.h"
+#include "engine/expiry_rule.h"
+#include "engine/purger.h"
+#include "engine/scan.h"
+#include "storage/storage.h"
+#include "value/value.h"
+
+/* Decides whether a document belongs into a partial index; `predicate` is what the index was created
+ * with. Pure, callable from every thread. */
+typedef bool index_predicate(void *context, bytes predicate, bytes document);
+
+/* Told of each document that died, before its bytes go; in lane order, once (readers of deaths). */
+struct death {
+    const struct collection *collection;
+    struct document_key key;
+    const struct stamp *stamp;
+    bytes document;
+};
+typedef void death_reader(void *context, const struct death *death);
+
+struct engine_options {
+    struct clock *clock; /* borrowed */
+    const struct log *log;
+    struct metrics *metrics;
+    index_predicate *predicate; /* NULL: partial indexes are refused */
+    void *predicate_context;
+    /* No threads: purging and index builds happen only when called for (tests). */
+    bool is_manual;
+    int purger_pause_s; /* 0: default */
+};
+
+/* `storage` is opened by the caller with engine_sweeper(), and owned by the engine from a successful
+ * open on. CORRUPT when the stored format is not ours or newer than this program. */
+MUST_USE status engine_open(struct storage *storage, struct engine_sweep *sweep,
+                            const struct engine_options *options, struct arena *arena,
+                            struct engine **out);
+/* Waits for background work, stores the clock, closes the storage. No request may be running. */
+void engine_close(struct engine *engine);
+
+/* The compaction side of purging has to exist before the storage is opened. */
+struct engine_sweep *engine_sweep_open(void);
+struct storage_sweeper engine_sweeper(struct engine_sweep *sweep);
+void engine_sweep_close(struct engine_sweep *sweep);
+
+/* ---- requests --------------------------------------------------------------------------------------- */
+
+/* In the caller's memory. `now` is the request's one reading of the clock. */
+struct request {
+    struct engine *engine;
+    struct arena *arena;
+    time_ms now;
+    const struct catalog *catalog;
+    struct storage_view *view; /* opened by the first scan; one instant for the whole request */
+    unsigned slot;
+};
+/* BUSY if too many run. Everything found through the request is valid until request_end. */
+MUST_USE status request_begin(struct engine *engine, struct arena *arena, struct request *out);
+void request_end(struct request *request);
+
+struct clock *engine_clock(struct engine *engine);
+/* Number of the last durable write. */
+uint64_t engine_last_seq(const struct engine *engine);
+/* "" while writes are accepted, otherwise why not. */
+const char *engine_writes_stopped(const struct engine *engine);
+/* Stores the clock's high-water mark now (after moving the clock by hand, at a clean stop). */
+MUST_USE status engine_store_clock(struct engine *engine);
+
+/* Whoever wants to hear of every death in a collection; NULL ends it. Nobody pays otherwise. */
+MUST_USE status engine_read_deaths(struct engine *engine, uint32_t collection_id, death_reader *reader,
+                                   void *context);
+
+/* Walks everything and verifies every invariant. Each violation is one call of `report`. */
+struct check_summary {
+    uint64_t collections, documents, dead_documents, index_rows, garbage_rows, violations;
+};
+typedef void check_report(void *context, const char *violation);
+MUST_USE status engine_check(struct engine *engine, check_report *report, void *context,
+                             struct check_summary *out);
+
+/* All figures of the engine as Prometheus text, the per-collection ones of B-12 included. */
+MUST_USE status engine_render_metrics(struct request *request, struct buffer *out);
+
+#endif

@@ -1,0 +1,33 @@
+/* Giving back the space of the dead. Works on its own thread unless the engine is manual; these calls
+ * steer and watch it. */
+#ifndef ENGINE_PURGER_H
+#define ENGINE_PURGER_H
+
+#include "engine/catalog.h"
+
+struct purge_result {
+    uint64_t documents, bytes; /* removed */
+    uint64_t truncations, reaped;
+    bool is_frozen; /* a clock leap waits to be confirmed: nothing was removed */
+};
+
+/* One pass over all collections, until nothing more is due; runs on the caller's thread. */
+MUST_USE status engine_purge(struct engine *engine, struct purge_result *out);
+
+/* Longest pause between passes; takes effect at once. */
+void purger_set_pause(struct engine *engine, int seconds);
+/* Off: nothing is purged; what is dead stays hidden all the same. */
+void purger_set_enabled(struct engine *engine, bool is_enabled);
+
+struct purger_activity {
+    bool is_working;
+    uint32_t collection_id; /* what it is doing now */
+    int64_t since_ms;
+    uint64_t passes;
+};
+void purger_watch(struct engine *engine, struct purger_activity *out);
+
+/* Says that the wall clock is right after a leap (B-9); purging goes on. */
+MUST_USE status engine_confirm_clock(struct engine *engine);
+
+#endif

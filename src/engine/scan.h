@@ -1,0 +1,47 @@
+/* Walking a collection: by document key, by an index, or by slot. The dead are skipped without reading
+ * their bodies. A scan sees one instant (the request's view). A position taken from a scan by key or by
+ * index resumes it later, in another request, without repeating or skipping a document that lived all
+ * the time; slot order cannot be resumed, because documents move in it when they are written. */
+#ifndef ENGINE_SCAN_H
+#define ENGINE_SCAN_H
+
+#include "engine/document.h"
+
+struct scan;
+
+struct scan_row {
+    struct document_key key; /* borrowed until the next call */
+    uint64_t seq;
+    int64_t written_at_s;
+    bytes index_key; /* index scans: the encoded values, without the document key */
+};
+
+struct scan_spec {
+    const struct index *index; /* NULL: by document key */
+    /* Encoded bounds: partition-key (or full key) bytes, or index value bytes. Both prefixes are
+     * inclusive as prefixes: start <= key, and key < end or key begins with end if end_is_inclusive. */
+    bytes start;
+    bytes end; /* empty: no bound */
+    bool is_end_inclusive;
+    bool is_reverse;
+    bytes after; /* a position of an earlier scan; empty: from the beginning */
+};
+
+MUST_USE status scan_open(struct request *request, const struct collection *collection,
+                          const struct scan_spec *spec, struct scan **out);
+/* All living documents in slot order, lane by lane. */
+MUST_USE status scan_open_slots(struct request *request, const struct collection *collection,
+                                struct scan **out);
+/* False at the end or on failure. */
+bool scan_next(struct scan *scan, struct scan_row *out);
+MUST_USE status scan_status(const struct scan *scan);
+/* The document of the row that scan_next gave last; borrowed until document_release. */
+MUST_USE status scan_document(struct scan *scan, struct document *out);
+/* Where the scan stands, to be handed to a later scan_spec.after; borrowed until the next call. */
+bytes scan_position(const struct scan *scan);
+void scan_close(struct scan *scan);
+
+/* Prefix of all rows of one path in an INDEX_PATHS index: put the value's encoding behind it. */
+void scan_append_path_prefix(struct buffer *out, bytes path);
+
+#endif
