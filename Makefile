@@ -12,7 +12,7 @@
 BUILD ?= build
 PYTHON ?= python3
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 endif
 .DEFAULT_GOAL := all
