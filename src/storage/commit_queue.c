@@ -1,0 +1,358 @@
+/* Commit queue: many writers, one synced write at a time.
+ *
+ * Who submits while nobody leads, leads: takes what waits, lets each commit stamp its rows into one
+ * batch, writes that batch, tells the owners in order, and goes on until nothing waits. Everybody
+ * else only links in and goes away; the sync that is running is the time in which the next group
+ * gathers.
+ *
+ * Groups. As many commits as have gathered, up to LIMIT_GROUP_COMMITS and until LIMIT_GROUP_BYTES
+ * are reached. A commit goes alone if it is a barrier, if it has guards (one that fails must not take
+ * others with it, and a stamp cannot run twice), and always where a storage cannot write several
+ * partitions at once.
+ *
+ *     idle -> leading     commit_submit, on the submitting thread
+ *     leading -> idle     lead, nothing waits
+ *     any -> stopped      group_write, after a failed write; for ever. Waiting and later commits are
+ *                         answered WRITES_STOPPED and never stamped
+ *
+ * After a failed write nobody knows what is on the disk, so nothing may be built on it: the storage
+ * says IO_ERROR (nothing was written) or UNKNOWN_RESULT (it may be there after a restart), the
+ * group's owners get exactly that, and reads go on.
+ *
+ * Keeps: stamps and dones run in the order of submission, each once, never two at a time. A refusal
+ * is told only after the sync too, because it may rest on a commit of the same group.
+ * Threads: any. `lock` guards the incoming list and the flags, is held for moments and never while
+ * calling out; what belongs to the leader is touched by the leader only. Start reading at lead(). */
+#include "storage/commit_queue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "storage/storage.h"
+
+enum { REASON_BYTES = 1024, MESSAGE_ARENA_BYTES = 64 * 1024 };
+
+struct commit_list {
+    struct commit *first;
+    struct commit *last;
+};
+
+struct commit_queue {
+    struct storage *storage;
+    struct commit_queue_hooks hooks;
+    const struct log *log;
+    struct metrics *metrics;
+
+    pthread_mutex_t lock;
+    pthread_cond_t settled; /* a group's owners have been told, or the leader has left */
+    struct commit_list incoming;
+    size_t waiting_count; /* submitted and not yet told */
+    bool is_led;
+
+    /* The leader's. */
+    struct commit_list taken;
+    struct storage_batch *batch;
+    struct arena *arena;
+    struct commit *group[LIMIT_GROUP_COMMITS];
+    status outcomes[LIMIT_GROUP_COMMITS];
+    size_t group_count;
+
+    _Atomic bool is_stopped;
+    char stop_reason[REASON_BYTES]; /* written once, before is_stopped */
+};
+
+static void lead(struct commit_queue *queue);
+
+/* ---- life ----------------------------------------------------------------------------------------- */
+
+struct commit_queue *commit_queue_open(struct storage *storage, struct commit_queue_hooks hooks,
+                                       const struct log *log, struct metrics *metrics)
+{
+    struct commit_queue *queue = memory_take_zeroed(1, sizeof(*queue));
+
+    ASSERT(log != NULL);
+    ASSERT(metrics != NULL);
+    if (queue == NULL)
+        return NULL;
+    queue->arena = arena_open(MESSAGE_ARENA_BYTES);
+    if (queue->arena == NULL) {
+        memory_give(queue);
+        return NULL;
+    }
+    queue->storage = storage;
+    queue->hooks = hooks;
+    queue->log = log;
+    queue->metrics = metrics;
+    queue->batch = storage_batch_open(storage);
+    pthread_mutex_init(&queue->lock, NULL);
+    pthread_cond_init(&queue->settled, NULL);
+    return queue;
+}
+
+void commit_queue_close(struct commit_queue *queue)
+{
+    if (queue == NULL)
+        return;
+    pthread_mutex_lock(&queue->lock);
+    ASSERT(queue->incoming.first == NULL);
+    /* The last owner may have been told just now, with the leader still on its way out. */
+    while (queue->is_led)
+        pthread_cond_wait(&queue->settled, &queue->lock);
+    ASSERT(queue->waiting_count == 0);
+    pthread_mutex_unlock(&queue->lock);
+
+    storage_batch_close(queue->storage, queue->batch);
+    arena_close(queue->arena);
+    pthread_cond_destroy(&queue->settled);
+    pthread_mutex_destroy(&queue->lock);
+    memory_give(queue);
+}
+
+bool commit_queue_is_stopped(const struct commit_queue *queue)
+{
+    return atomic_load_explicit(&queue->is_stopped, memory_order_acquire);
+}
+
+const char *commit_queue_stop_reason(const struct commit_queue *queue)
+{
+    return commit_queue_is_stopped(queue) ? queue->stop_reason : "";
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------- */
+
+static void list_append(struct commit_list *list, struct commit *commit)
+{
+    commit->next = NULL;
+    if (list->last != NULL)
+        list->last->next = commit;
+    else
+        list->first = commit;
+    list->last = commit;
+}
+
+static struct commit *list_take_first(struct commit_list *list)
+{
+    struct commit *commit = list->first;
+
+    list->first = commit->next;
+    if (list->first == NULL)
+        list->last = NULL;
+    commit->next = NULL;
+    return commit;
+}
+
+/* Moves all of `from` behind `to`. */
+static void list_move_all(struct commit_list *to, struct commit_list *from)
+{
+    if (from->first == NULL)
+        return;
+    if (to->last != NULL)
+        to->last->next = from->first;
+    else
+        to->first = from->first;
+    to->last = from->last;
+    *from = (struct commit_list){ 0 };
+}
+
+/* ---- submitting ----------------------------------------------------------------------------------- */
+
+status commit_submit(struct commit_queue *queue, struct commit *commit)
+{
+    ASSERT(commit->stamp != NULL);
+    ASSERT(commit->done != NULL);
+    if (commit_queue_is_stopped(queue))
+        return status_of(WRITES_STOPPED, queue->stop_reason);
+
+    pthread_mutex_lock(&queue->lock);
+    if (queue->waiting_count >= LIMIT_QUEUED_COMMITS) {
+        pthread_mutex_unlock(&queue->lock);
+        return status_of(BUSY, "too many writes are waiting for the disk; try again");
+    }
+    list_append(&queue->incoming, commit);
+    queue->waiting_count++;
+    if (!queue->is_led) {
+        queue->is_led = true;
+        lead(queue);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return STATUS_OK;
+}
+
+/* A commit on the stack of a thread that waits; stands in the queue for the caller's. */
+struct waiting_commit {
+    struct commit commit;
+    struct commit *inner;
+    status outcome;
+    _Atomic bool is_done; /* the leader's last touch */
+};
+
+static status waiting_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct waiting_commit *waiting = commit->owner;
+
+    return waiting->inner->stamp(waiting->inner, batch);
+}
+
+static void waiting_done(struct commit *commit, status outcome)
+{
+    struct waiting_commit *waiting = commit->owner;
+
+    if (waiting->inner->done != NULL)
+        waiting->inner->done(waiting->inner, outcome);
+    waiting->outcome = outcome;
+    atomic_store_explicit(&waiting->is_done, true, memory_order_release);
+}
+
+status commit_and_wait(struct commit_queue *queue, struct commit *commit)
+{
+    struct waiting_commit waiting = {
+        .commit = *commit,
+        .inner = commit,
+        .outcome = STATUS_OK,
+    };
+
+    waiting.commit.stamp = waiting_stamp;
+    waiting.commit.done = waiting_done;
+    waiting.commit.owner = &waiting;
+    TRY(commit_submit(queue, &waiting.commit));
+    if (!atomic_load_explicit(&waiting.is_done, memory_order_acquire)) {
+        pthread_mutex_lock(&queue->lock);
+        while (!atomic_load_explicit(&waiting.is_done, memory_order_acquire))
+            pthread_cond_wait(&queue->settled, &queue->lock);
+        pthread_mutex_unlock(&queue->lock);
+    }
+    return waiting.outcome;
+}
+
+/* ---- leading -------------------------------------------------------------------------------------- */
+
+static void group_stamp(struct commit_queue *queue);
+static status group_write(struct commit_queue *queue);
+static void group_tell(struct commit_queue *queue, status outcome);
+
+/* Entered and left with the lock held. */
+static void lead(struct commit_queue *queue)
+{
+    for (;;) {
+        list_move_all(&queue->taken, &queue->incoming);
+        if (queue->taken.first == NULL)
+            break;
+        pthread_mutex_unlock(&queue->lock);
+
+        group_stamp(queue);
+        group_tell(queue, group_write(queue));
+
+        pthread_mutex_lock(&queue->lock);
+        queue->waiting_count -= queue->group_count;
+        pthread_cond_broadcast(&queue->settled);
+    }
+    queue->is_led = false;
+    pthread_cond_broadcast(&queue->settled);
+}
+
+static bool goes_alone(const struct commit_queue *queue, const struct commit *commit)
+{
+    return commit->is_barrier || commit->guard_count > 0 ||
+           (storage_capabilities(queue->storage) & STORAGE_HAS_MULTI_PARTITION) == 0;
+}
+
+static status stamp_one(struct commit_queue *queue, struct commit *commit)
+{
+    if (commit_queue_is_stopped(queue))
+        return status_of(WRITES_STOPPED, queue->stop_reason);
+
+    const size_t size_before = storage_batch_bytes(queue->storage, queue->batch);
+    const status s = commit->stamp(commit, queue->batch);
+    ASSERT(s.code == OK || storage_batch_bytes(queue->storage, queue->batch) == size_before);
+    return s;
+}
+
+/* Fills the group from what was taken, at least one commit, and the batch from the group. */
+static void group_stamp(struct commit_queue *queue)
+{
+    bool is_full = false;
+
+    queue->group_count = 0;
+    storage_batch_clear(queue->storage, queue->batch);
+    while (!is_full && queue->taken.first != NULL && queue->group_count < LIMIT_GROUP_COMMITS) {
+        const bool is_alone = goes_alone(queue, queue->taken.first);
+        if (is_alone && queue->group_count > 0)
+            break;
+        struct commit *commit = list_take_first(&queue->taken);
+        const size_t index = queue->group_count++;
+        queue->group[index] = commit;
+        queue->outcomes[index] = stamp_one(queue, commit);
+        is_full = is_alone ||
+                  storage_batch_bytes(queue->storage, queue->batch) >= LIMIT_GROUP_BYTES;
+    }
+}
+
+static void stop_writes(struct commit_queue *queue, status why)
+{
+    snprintf(queue->stop_reason, sizeof(queue->stop_reason), "%s",
+             why.message != NULL ? why.message : status_code_sentence(why.code));
+    atomic_store_explicit(&queue->is_stopped, true, memory_order_release);
+    metrics_set(queue->metrics, METRIC_commit_writes_stopped, 1);
+    log_event(queue->log, LOG_ERROR, "writes_stopped", "code=%s reason=\"%s\"",
+              status_code_name(why.code), queue->stop_reason);
+}
+
+static bool is_lasting_failure(status s)
+{
+    return s.code != OK && s.code != CONFLICT && s.code != UNSUPPORTED;
+}
+
+/* Writes the batch if there is anything in it. Only a commit that goes alone has guards; if it was
+ * refused, what is left to write is before_group's and unguarded. */
+static status batch_write(struct commit_queue *queue)
+{
+    const struct commit *first = queue->group[0];
+    const size_t guard_count = queue->outcomes[0].code == OK ? first->guard_count : 0;
+    const size_t size = storage_batch_bytes(queue->storage, queue->batch);
+    size_t conflict;
+
+    if (size == 0)
+        return STATUS_OK;
+    arena_reset(queue->arena);
+    TRY(storage_commit(queue->storage, queue->batch, first->guards, guard_count, queue->arena,
+                       &conflict));
+    metrics_add(queue->metrics, METRIC_commit_groups_total, 1);
+    metrics_add(queue->metrics, METRIC_commit_bytes_total, size);
+    return STATUS_OK;
+}
+
+static status group_write(struct commit_queue *queue)
+{
+    if (commit_queue_is_stopped(queue))
+        return status_of(WRITES_STOPPED, queue->stop_reason);
+
+    if (queue->hooks.before_group != NULL)
+        queue->hooks.before_group(queue->hooks.owner, queue->batch);
+    status s = batch_write(queue);
+    if (is_lasting_failure(s)) {
+        stop_writes(queue, s);
+        s.message = queue->stop_reason;
+    }
+    if (queue->hooks.after_group != NULL)
+        queue->hooks.after_group(queue->hooks.owner, s.code == OK);
+    return s;
+}
+
+/* Who was refused hears why; all others share the fate of the group. Numbers first, so that who was
+ * told finds them right; a commit may be gone as soon as its done has been called. */
+static void group_tell(struct commit_queue *queue, status outcome)
+{
+    size_t accepted_count = 0;
+
+    for (size_t i = 0; i < queue->group_count; i++)
+        accepted_count += queue->outcomes[i].code == OK;
+    metrics_add(queue->metrics,
+                outcome.code == OK ? METRIC_commits_total : METRIC_commit_errors_total,
+                accepted_count);
+    for (size_t i = 0; i < queue->group_count; i++) {
+        struct commit *commit = queue->group[i];
+        const bool is_accepted = queue->outcomes[i].code == OK;
+        commit->done(commit, is_accepted ? outcome : queue->outcomes[i]);
+    }
+}
