@@ -1,0 +1,119 @@
+/* UTF-8: validation, encoding of one character, and the search for bytes that need no attention.
+ *
+ * Most text is ASCII, so both searches look at eight bytes at a time and fall back to single bytes
+ * where a word holds anything else. Pure; callable from every thread. */
+#include "value/utf8.h"
+
+#define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+static bool is_continuation(uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+static size_t three_bytes(const uint8_t *at, size_t room)
+{
+    if (room < 3 || !is_continuation(at[1]) || !is_continuation(at[2]))
+        return 0;
+    if (at[0] == 0xE0 && at[1] < 0xA0)
+        return 0;
+    if (at[0] == 0xED && at[1] > 0x9F)
+        return 0;
+    return 3;
+}
+
+static size_t four_bytes(const uint8_t *at, size_t room)
+{
+    if (room < 4 || !is_continuation(at[1]) || !is_continuation(at[2]) || !is_continuation(at[3]))
+        return 0;
+    if (at[0] == 0xF0 && at[1] < 0x90)
+        return 0;
+    if (at[0] == 0xF4 && at[1] > 0x8F)
+        return 0;
+    return 4;
+}
+
+size_t utf8_sequence(const uint8_t *at, size_t room)
+{
+    if (room == 0)
+        return 0;
+    if (at[0] < 0x80)
+        return 1;
+    if (at[0] < 0xC2 || at[0] > 0xF4)
+        return 0;
+    if (at[0] < 0xE0)
+        return room >= 2 && is_continuation(at[1]) ? 2 : 0;
+    return at[0] < 0xF0 ? three_bytes(at, room) : four_bytes(at, room);
+}
+
+size_t utf8_valid_length(bytes text)
+{
+    size_t at = 0;
+
+    while (at < text.len) {
+        uint64_t word;
+        if (text.len - at >= sizeof(word)) {
+            memcpy(&word, text.data + at, sizeof(word));
+            if ((word & EACH_BYTE(0x80)) == 0) {
+                at += sizeof(word);
+                continue;
+            }
+        }
+        size_t len = utf8_sequence(text.data + at, text.len - at);
+        if (len == 0)
+            return at;
+        at += len;
+    }
+    return at;
+}
+
+size_t utf8_put(uint8_t out[4], uint32_t character)
+{
+    ASSERT(character <= 0x10FFFF);
+    if (character < 0x80) {
+        out[0] = (uint8_t)character;
+        return 1;
+    }
+    if (character < 0x800) {
+        out[0] = (uint8_t)(0xC0 | character >> 6);
+        out[1] = (uint8_t)(0x80 | (character & 0x3F));
+        return 2;
+    }
+    if (character < 0x10000) {
+        out[0] = (uint8_t)(0xE0 | character >> 12);
+        out[1] = (uint8_t)(0x80 | (character >> 6 & 0x3F));
+        out[2] = (uint8_t)(0x80 | (character & 0x3F));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xF0 | character >> 18);
+    out[1] = (uint8_t)(0x80 | (character >> 12 & 0x3F));
+    out[2] = (uint8_t)(0x80 | (character >> 6 & 0x3F));
+    out[3] = (uint8_t)(0x80 | (character & 0x3F));
+    return 4;
+}
+
+/* True if none of the eight bytes is a control character, quote, backslash or beyond ASCII. May say
+ * false for a plain word that follows a special byte, never true for a special one. */
+static bool is_plain_word(uint64_t word)
+{
+    uint64_t below_space = word - EACH_BYTE(0x20);
+    uint64_t quote = (word ^ EACH_BYTE('"')) - EACH_BYTE(1);
+    uint64_t backslash = (word ^ EACH_BYTE('\\')) - EACH_BYTE(1);
+
+    return ((word | below_space | quote | backslash) & EACH_BYTE(0x80)) == 0;
+}
+
+size_t utf8_plain_run(const uint8_t *at, size_t room)
+{
+    size_t len = 0;
+    uint64_t word;
+
+    for (; room - len >= sizeof(word); len += sizeof(word)) {
+        memcpy(&word, at + len, sizeof(word));
+        if (!is_plain_word(word))
+            break;
+    }
+    while (len < room && at[len] >= 0x20 && at[len] < 0x80 && at[len] != '"' && at[len] != '\\')
+        len++;
+    return len;
+}
