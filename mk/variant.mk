@@ -23,23 +23,30 @@ $(BUILD)/$(1)/libmayfly.a: $(call objects,$(1),$(LIB_SOURCES)) $(BUILD)/$(1)/lib
 	@rm -f $$@
 	@ar crs $$@ $$(filter %.o,$$^)
 
+# What tests share. An archive, so that a test of one room does not pull in fixtures of others.
+$(BUILD)/$(1)/libsupport.a: $(call objects,$(1),$(SUPPORT_SOURCES))
+	@rm -f $$@
+	@ar crs $$@ $$(filter %.o,$$^)
+
 $(BUILD)/$(1)/mayfly: $(call objects,$(1),$(MAIN)) $(BUILD)/$(1)/libmayfly.a
 	@echo "  ld $$@"
 	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS)
 
 $(BUILD)/$(1)/unit: $(call objects,$(1),$(UNIT_SOURCES) $(CHECK_SOURCES)) \
-        $(BUILD)/$(1)/libmayfly.a $(BUILD)/$(1)/unit.list
+        $(BUILD)/$(1)/libsupport.a $(BUILD)/$(1)/libmayfly.a $(BUILD)/$(1)/unit.list
 	@echo "  ld $$@"
 	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$(filter %.o %.a,$$^) $(LDLIBS) $(TEST_LDLIBS)
 
 $(BUILD)/$(1)/model-%: $(BUILD)/$(1)/obj/tests/model/%.o $(call objects,$(1),$(CHECK_SOURCES)) \
-        $(BUILD)/$(1)/libmayfly.a
+        $(BUILD)/$(1)/libsupport.a $(BUILD)/$(1)/libmayfly.a
 	@echo "  ld $$@"
 	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS) $(TEST_LDLIBS)
 
-$(BUILD)/$(1)/crash-%: $(BUILD)/$(1)/obj/tests/crash/%.o $(BUILD)/$(1)/libmayfly.a
+# A crash test has a main of its own, because it lives in several processes.
+$(BUILD)/$(1)/crash-%: $(BUILD)/$(1)/obj/tests/crash/%.o $(BUILD)/$(1)/obj/tests/check.o \
+        $(BUILD)/$(1)/libsupport.a $(BUILD)/$(1)/libmayfly.a
 	@echo "  ld $$@"
-	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS)
+	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS) $(TEST_LDLIBS)
 endef
 $(foreach v,$(VARIANTS),$(eval $(call variant_rules,$(v))))
 
