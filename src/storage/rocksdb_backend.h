@@ -1,0 +1,97 @@
+/* The parts of the RocksDB backend among themselves; nobody else includes this.
+ *
+ *     rocksdb.c           opening and closing
+ *     rocksdb_options.c   how RocksDB is set up, and why
+ *     rocksdb_hooks.c     what RocksDB calls: counters are added, garbage is swept
+ *     rocksdb_read.c      views, gets, scans
+ *     rocksdb_write.c     batches and commits
+ *     rocksdb_space.c     giving space back, and how much there is */
+#ifndef STORAGE_ROCKSDB_BACKEND_H
+#define STORAGE_ROCKSDB_BACKEND_H
+
+#include <rocksdb/c.h>
+#include <stdatomic.h>
+
+#include "storage/backend.h"
+#include "storage/full_key.h"
+
+struct rocksdb_storage {
+    struct storage base;
+    const struct log *log;
+    struct storage_sweeper sweeper;
+    char *path;
+    int directory_fd; /* holds the claim on the directory */
+    bool is_read_only;
+
+    rocksdb_t *db;
+    rocksdb_column_family_handle_t *spaces[SPACE_COUNT];
+    rocksdb_options_t *options[SPACE_COUNT]; /* the first is the database's too */
+    rocksdb_cache_t *cache;
+    rocksdb_readoptions_t *read_newest;
+    rocksdb_writeoptions_t *write_synced;
+
+    _Atomic bool is_failed; /* a write failed: no more commits */
+};
+
+static inline struct rocksdb_storage *rocksdb_of(struct storage *storage)
+{
+    return (struct rocksdb_storage *)storage;
+}
+
+static inline const char *chars_of(bytes b)
+{
+    return (const char *)b.data;
+}
+
+/* ---- failures --------------------------------------------------------------------------------------
+ * Where the interface has no place for a message of its own, RocksDB's text goes to the log and the
+ * caller gets a static sentence. Each takes over `error`. */
+status rocksdb_failure(const struct rocksdb_storage *rocks, const char *doing, char *error);
+/* CORRUPT or IO_ERROR, by RocksDB's text. */
+status_code rocksdb_error_code(const char *error);
+
+/* ---- setting up ------------------------------------------------------------------------------------ */
+
+void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_options *options);
+void rocksdb_options_release(struct rocksdb_storage *rocks);
+/* How a damaged end of the write-ahead log is met: see rocksdb_options.c. */
+enum log_recovery { RECOVERY_STRICT, RECOVERY_UP_TO_DAMAGE };
+void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recovery recovery);
+
+/* Owned by the options they are given to. */
+rocksdb_mergeoperator_t *rocksdb_counters_operator(void);
+rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(const struct storage_sweeper *sweeper);
+
+/* ---- the functions of the backend ------------------------------------------------------------------ */
+
+status rocks_view_open(struct storage *storage, struct storage_view **out);
+void rocks_view_close(struct storage *storage, struct storage_view *view);
+status rocks_get(struct storage *storage, struct storage_view *view, struct row_address where,
+                 bytes key, struct storage_value *out);
+void rocks_value_release(struct storage *storage, struct storage_value *value);
+status rocks_scan_open(struct storage *storage, struct storage_view *view, struct row_address where,
+                       const struct storage_range *range, struct storage_scan **out);
+bool rocks_scan_next(struct storage_scan *scan, bytes *key_out, bytes *value_out);
+void rocks_scan_seek(struct storage_scan *scan, bytes key);
+status rocks_scan_status(const struct storage_scan *scan);
+void rocks_scan_close(struct storage_scan *scan);
+
+struct storage_batch *rocks_batch_open(struct storage *storage);
+void rocks_batch_close(struct storage *storage, struct storage_batch *batch);
+void rocks_batch_clear(struct storage *storage, struct storage_batch *batch);
+size_t rocks_batch_bytes(const struct storage *storage, const struct storage_batch *batch);
+void rocks_put(struct storage *storage, struct storage_batch *batch, struct row_address where,
+               bytes key, bytes value);
+void rocks_delete(struct storage *storage, struct storage_batch *batch, struct row_address where,
+                  bytes key);
+void rocks_delete_range(struct storage *storage, struct storage_batch *batch,
+                        struct row_address where, bytes start, bytes end);
+void rocks_add(struct storage *storage, struct storage_batch *batch, struct row_address where,
+               bytes key, bytes delta);
+status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena);
+
+status rocks_drop_range(struct storage *storage, struct row_address where, bytes start, bytes end);
+status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end);
+void rocks_usage(struct storage *storage, struct storage_usage *out);
+
+#endif

@@ -1,0 +1,132 @@
+/* RocksDB hooks: the two places where RocksDB asks us something.
+ *
+ * Adding counters: a commit only notes what is to be added; RocksDB asks for the sum when somebody
+ * reads the row or files are merged. Sums wrap, so any grouping gives the same result.
+ *
+ * Sweeping: while files of SPACE_ROWS are rewritten anyway, the storage's owner is asked about each
+ * row. One filter per compaction: its context is taken when the files to be compacted are fixed. A
+ * filter acts on rows that old snapshots still see (RocksDB can do no other), which is why storage.h
+ * says that garbage may vanish for existing views too.
+ *
+ * Threads: called on RocksDB's background threads and on readers; no state of its own. */
+#include "storage/rocksdb_backend.h"
+
+/* ---- counters ------------------------------------------------------------------------------------- */
+
+static bool add_encoded(struct storage_counters *sum, const char *data, size_t len)
+{
+    struct storage_counters more;
+
+    if (!storage_counters_decode(bytes_of(data, len), &more))
+        return false;
+    *sum = storage_counters_sum(*sum, more);
+    return true;
+}
+
+static char *counters_full_merge(void *state, const char *key, size_t key_len, const char *existing,
+                                 size_t existing_len, const char *const *operands,
+                                 const size_t *operand_lens, int operand_count,
+                                 unsigned char *is_success, size_t *len_out)
+{
+    struct storage_counters sum = { 0 };
+    uint8_t *result = memory_take(COUNTERS_BYTES);
+
+    (void)state, (void)key, (void)key_len;
+    ASSERT(result != NULL);
+    bool is_sound = existing == NULL || add_encoded(&sum, existing, existing_len);
+    for (int i = 0; i < operand_count; i++)
+        is_sound = is_sound && add_encoded(&sum, operands[i], operand_lens[i]);
+    storage_counters_encode(sum, result);
+    *is_success = is_sound;
+    *len_out = COUNTERS_BYTES;
+    return (char *)result;
+}
+
+static char *counters_partial_merge(void *state, const char *key, size_t key_len,
+                                    const char *const *operands, const size_t *operand_lens,
+                                    int operand_count, unsigned char *is_success, size_t *len_out)
+{
+    return counters_full_merge(state, key, key_len, NULL, 0, operands, operand_lens, operand_count,
+                               is_success, len_out);
+}
+
+static void counters_give_back(void *state, const char *value, size_t len)
+{
+    (void)state, (void)len;
+    memory_give((void *)(uintptr_t)value);
+}
+
+static const char *counters_name(void *state)
+{
+    (void)state;
+    return "mayfly.counters"; /* stored: RocksDB refuses to open with another one */
+}
+
+static void nothing_to_destroy(void *state)
+{
+    (void)state;
+}
+
+rocksdb_mergeoperator_t *rocksdb_counters_operator(void)
+{
+    return rocksdb_mergeoperator_create(NULL, nothing_to_destroy, counters_full_merge,
+                                        counters_partial_merge, counters_give_back, counters_name);
+}
+
+/* ---- sweeper -------------------------------------------------------------------------------------- */
+
+struct sweep {
+    const struct storage_sweeper *sweeper;
+    void *context;
+};
+
+static unsigned char sweep_is_garbage(void *state, int level, const char *key, size_t key_len,
+                                      const char *value, size_t value_len, char **new_value,
+                                      size_t *new_value_len, unsigned char *is_value_changed)
+{
+    const struct sweep *sweep = state;
+    const bytes full = bytes_of(key, key_len);
+
+    (void)level, (void)new_value, (void)new_value_len, (void)is_value_changed;
+    return sweep->sweeper->is_garbage(sweep->context, full_key_partition(full), full_key_rest(full),
+                                      bytes_of(value, value_len));
+}
+
+static void sweep_destroy(void *state)
+{
+    struct sweep *sweep = state;
+
+    sweep->sweeper->end(sweep->sweeper->owner, sweep->context);
+    memory_give(sweep);
+}
+
+static const char *sweep_name(void *state)
+{
+    (void)state;
+    return "mayfly.sweep";
+}
+
+/* NULL keeps everything. */
+static rocksdb_compactionfilter_t *sweep_create(void *state,
+                                                rocksdb_compactionfiltercontext_t *context)
+{
+    const struct storage_sweeper *sweeper = state;
+    void *judge = sweeper->begin(sweeper->owner);
+
+    (void)context;
+    if (judge == NULL)
+        return NULL;
+    struct sweep *sweep = memory_take(sizeof(*sweep));
+    ASSERT(sweep != NULL);
+    *sweep = (struct sweep){ .sweeper = sweeper, .context = judge };
+    rocksdb_compactionfilter_t *filter =
+        rocksdb_compactionfilter_create(sweep, sweep_destroy, sweep_is_garbage, sweep_name);
+    rocksdb_compactionfilter_set_ignore_snapshots(filter, 1);
+    return filter;
+}
+
+rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(const struct storage_sweeper *sweeper)
+{
+    return rocksdb_compactionfilterfactory_create((void *)(uintptr_t)sweeper, nothing_to_destroy,
+                                                  sweep_create, sweep_name);
+}

@@ -1,0 +1,172 @@
+/* RocksDB options: how the engine room is set up, and why.
+ *
+ * Written for one writer at a time (the commit queue), small idle memory and whole files that leave
+ * when their time is over. Everything that RocksDB would do beside that (statistics in its log,
+ * persisted statistics, several writers at once) is off.
+ *
+ * A damaged write-ahead log. Every acknowledged commit was synced, so a crash can only cut or garble
+ * what came after the last sync: nothing that was promised. RocksDB's absolute mode would refuse to
+ * open after any kill in mid-write. Its tail mode accepts a record cut short at the end, which is all
+ * that a killed process leaves, and refuses everything else; but after a power cut pages may have
+ * reached the disk out of order, so an unsynced tail can also look garbled. Its point-in-time mode
+ * reads up to the first damage and never mixes column families of different instants, but
+ * cannot tell an unsynced tail from synced bytes that have rotted. So we open in tail mode first, and
+ * if that fails, in point-in-time mode with a warning in the log: the server comes back after a power
+ * cut, and no loss is silent. Closed logs are listed in the manifest with their sizes, so a missing
+ * or shortened one is found in either mode.
+ *
+ * Threads: called while opening and closing only. */
+#include "storage/rocksdb_backend.h"
+
+#include <unistd.h>
+
+enum {
+    CACHE_BYTES = 64 << 20,
+    BLOCK_BYTES = 8 << 10,
+    BLOOM_BITS = 10,
+    /* Memory of a space until it is flushed; taken bit by bit, so an empty database has none. Also the
+     * size of what a flush writes, and so of the smallest piece that a range drop can give back. */
+    META_BUFFER_BYTES = 8 << 20,
+    ROWS_BUFFER_BYTES = 32 << 20,
+    BODIES_BUFFER_BYTES = 32 << 20,
+    BUFFERS_MAX = 3,
+    ROWS_FILE_BYTES = 32 << 20,
+    BODIES_FILE_BYTES = 16 << 20,
+    /* What a start after a crash has to read at most. */
+    LOGS_BYTES_MAX = 128 << 20,
+    SYNC_STEP_BYTES = 1 << 20,
+    /* One long sweep must not keep the level-0 compactions from running: that would stall writers. */
+    BACKGROUND_JOBS = 3,
+    /* Unadded counters of one row that a reader may meet before they are folded into one. */
+    SUCCESSIVE_ADDS_MAX = 16,
+    INFO_LOGS_MAX = 4,
+    INFO_LOG_BYTES = 4 << 20,
+};
+
+enum { TAIL_MODE = 0, POINT_IN_TIME_MODE = 2 }; /* WALRecoveryMode */
+enum { INFO_LOG_WARNINGS = 2 };
+enum { COMPRESSION_LZ4 = rocksdb_lz4_compression };
+
+void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recovery recovery)
+{
+    rocksdb_options_set_wal_recovery_mode(
+        rocks->options[0], recovery == RECOVERY_STRICT ? TAIL_MODE : POINT_IN_TIME_MODE);
+}
+
+/* Options that have a name but no setter. */
+static void set_by_name(rocksdb_options_t **options, const char *text)
+{
+    rocksdb_options_t *changed = rocksdb_options_create();
+    char *error = NULL;
+
+    rocksdb_get_options_from_string(*options, text, changed, &error);
+    ASSERT(error == NULL);
+    rocksdb_options_destroy(*options);
+    *options = changed;
+}
+
+/* Compaction gives way to requests, on the disk and on the processors; flushes do not. */
+static void lower_background_threads(void)
+{
+    rocksdb_env_t *env = rocksdb_create_default_env();
+
+    rocksdb_env_lower_thread_pool_io_priority(env);
+    rocksdb_env_lower_thread_pool_cpu_priority(env);
+    rocksdb_env_destroy(env);
+}
+
+static void set_database_options(rocksdb_options_t *o)
+{
+    rocksdb_options_set_max_open_files(o, -1);
+    rocksdb_options_set_max_background_jobs(o, BACKGROUND_JOBS);
+    rocksdb_options_set_avoid_unnecessary_blocking_io(o, 1);
+    rocksdb_options_set_bytes_per_sync(o, SYNC_STEP_BYTES);
+    rocksdb_options_set_max_total_wal_size(o, LOGS_BYTES_MAX);
+
+    rocksdb_options_set_allow_concurrent_memtable_write(o, 0);
+    rocksdb_options_set_enable_write_thread_adaptive_yield(o, 0);
+    rocksdb_options_set_enable_pipelined_write(o, 0);
+
+    rocksdb_options_set_info_log_level(o, INFO_LOG_WARNINGS);
+    rocksdb_options_set_keep_log_file_num(o, INFO_LOGS_MAX);
+    rocksdb_options_set_max_log_file_size(o, INFO_LOG_BYTES);
+    rocksdb_options_set_stats_dump_period_sec(o, 0);
+    rocksdb_options_set_stats_persist_period_sec(o, 0);
+}
+
+static void set_table_options(rocksdb_options_t *o, rocksdb_cache_t *cache, bool has_filter)
+{
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+
+    rocksdb_block_based_options_set_block_size(table, BLOCK_BYTES);
+    rocksdb_block_based_options_set_block_cache(table, cache);
+    /* Inside the cache's budget, but the last to be pushed out. */
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(table, 1);
+    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
+    rocksdb_block_based_options_set_pin_top_level_index_and_filter(table, 1);
+    if (has_filter) {
+        rocksdb_block_based_options_set_filter_policy(
+            table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
+        rocksdb_block_based_options_set_whole_key_filtering(table, 1);
+    }
+    rocksdb_options_set_block_based_table_factory(o, table);
+    rocksdb_block_based_options_destroy(table);
+}
+
+struct space_settings {
+    size_t buffer_bytes;
+    uint64_t file_bytes;
+    bool has_filter;
+};
+
+static void set_space_options(rocksdb_options_t *o, rocksdb_cache_t *cache,
+                              const struct space_settings *space)
+{
+    rocksdb_options_set_compression(o, COMPRESSION_LZ4);
+    rocksdb_options_set_write_buffer_size(o, space->buffer_bytes);
+    rocksdb_options_set_max_write_buffer_number(o, BUFFERS_MAX);
+    rocksdb_options_set_target_file_size_base(o, space->file_bytes);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
+    set_table_options(o, cache, space->has_filter);
+}
+
+void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_options *options)
+{
+    static const struct space_settings spaces[SPACE_COUNT] = {
+        [SPACE_META] = {META_BUFFER_BYTES,    ROWS_FILE_BYTES,   false},
+        [SPACE_ROWS] = { ROWS_BUFFER_BYTES,   ROWS_FILE_BYTES,   true },
+        [SPACE_BODIES] = { BODIES_BUFFER_BYTES, BODIES_FILE_BYTES, true },
+    };
+
+    rocks->cache = rocksdb_cache_create_lru(options->cache_bytes != 0 ? options->cache_bytes
+                                                                      : CACHE_BYTES);
+    for (int i = 0; i < SPACE_COUNT; i++) {
+        rocks->options[i] = rocksdb_options_create();
+        set_space_options(rocks->options[i], rocks->cache, &spaces[i]);
+    }
+    set_by_name(&rocks->options[0], "track_and_verify_wals_in_manifest=true");
+    set_database_options(rocks->options[0]);
+    rocksdb_options_set_create_if_missing(rocks->options[0], !options->must_exist);
+    rocksdb_options_set_create_missing_column_families(rocks->options[0], !options->must_exist);
+
+    rocksdb_options_set_merge_operator(rocks->options[SPACE_META], rocksdb_counters_operator());
+    rocksdb_options_set_max_successive_merges(rocks->options[SPACE_META], SUCCESSIVE_ADDS_MAX);
+    if (options->sweeper.begin != NULL)
+        rocksdb_options_set_compaction_filter_factory(rocks->options[SPACE_ROWS],
+                                                      rocksdb_sweeper_factory(&rocks->sweeper));
+    lower_background_threads();
+
+    rocks->read_newest = rocksdb_readoptions_create();
+    rocks->write_synced = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(rocks->write_synced, 1);
+}
+
+void rocksdb_options_release(struct rocksdb_storage *rocks)
+{
+    rocksdb_writeoptions_destroy(rocks->write_synced);
+    rocksdb_readoptions_destroy(rocks->read_newest);
+    for (int i = 0; i < SPACE_COUNT; i++)
+        rocksdb_options_destroy(rocks->options[i]);
+    rocksdb_cache_destroy(rocks->cache);
+}

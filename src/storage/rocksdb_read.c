@@ -1,0 +1,182 @@
+/* RocksDB reads: views, gets and scans.
+ *
+ * A get takes no memory of ours for short keys; the value stays pinned where RocksDB has it. A view
+ * is a snapshot with the read options that name it. A scan is an iterator that knows its bounds, so
+ * that RocksDB itself stops at them and need not look at files beyond.
+ *
+ * Keeps: the keys that bound an iterator live as long as it does.
+ * Threads: any; a scan belongs to one thread at a time. */
+#include "storage/rocksdb_backend.h"
+
+struct storage_view {
+    const rocksdb_snapshot_t *snapshot;
+    rocksdb_readoptions_t *options;
+};
+
+/* ---- views and gets ------------------------------------------------------------------------------- */
+
+status rocks_view_open(struct storage *storage, struct storage_view **out)
+{
+    struct storage_view *view = memory_take(sizeof(*view));
+
+    if (view == NULL)
+        return status_of(OUT_OF_MEMORY, "no memory for a view");
+    view->snapshot = rocksdb_create_snapshot(rocksdb_of(storage)->db);
+    view->options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(view->options, view->snapshot);
+    *out = view;
+    return STATUS_OK;
+}
+
+void rocks_view_close(struct storage *storage, struct storage_view *view)
+{
+    rocksdb_readoptions_destroy(view->options);
+    rocksdb_release_snapshot(rocksdb_of(storage)->db, view->snapshot);
+    memory_give(view);
+}
+
+status rocks_get(struct storage *storage, struct storage_view *view, struct row_address where,
+                 bytes key, struct storage_value *out)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    struct full_key full;
+    char *error = NULL;
+
+    full_key_make(&full, where.partition, key);
+    rocksdb_pinnableslice_t *pin = rocksdb_get_pinned_cf(
+        rocks->db, view != NULL ? view->options : rocks->read_newest, rocks->spaces[where.space],
+        (const char *)full.data, full.len, &error);
+    full_key_release(&full);
+    if (error != NULL)
+        return rocksdb_failure(rocks, "get", error);
+    if (pin == NULL)
+        return status_of(NOT_FOUND, "no such row");
+    out->value.data = (const uint8_t *)rocksdb_pinnableslice_value(pin, &out->value.len);
+    out->pin = pin;
+    return STATUS_OK;
+}
+
+void rocks_value_release(struct storage *storage, struct storage_value *value)
+{
+    (void)storage;
+    rocksdb_pinnableslice_destroy(value->pin);
+}
+
+/* ---- scans ---------------------------------------------------------------------------------------- */
+
+enum scan_position {
+    SCAN_UNPLACED, /* nothing sought yet */
+    SCAN_READY,    /* the iterator stands on the row to be given next */
+    SCAN_GIVEN,    /* the iterator stands on the row that was given last */
+};
+
+struct rocksdb_scan {
+    struct storage_scan base;
+    const struct rocksdb_storage *rocks;
+    rocksdb_readoptions_t *options;
+    rocksdb_iterator_t *iterator;
+    struct full_key start;
+    struct full_key end;
+    bool is_reverse;
+    enum scan_position position;
+};
+
+status rocks_scan_open(struct storage *storage, struct storage_view *view, struct row_address where,
+                       const struct storage_range *range, struct storage_scan **out)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    struct rocksdb_scan *scan = memory_take(sizeof(*scan));
+
+    if (scan == NULL)
+        return status_of(OUT_OF_MEMORY, "no memory for a scan");
+    scan->base.backend = storage->backend;
+    scan->rocks = rocks;
+    scan->is_reverse = range->is_reverse;
+    scan->position = SCAN_UNPLACED;
+    full_key_make(&scan->start, where.partition, range->start);
+    full_key_make_end(&scan->end, where.partition, range->end);
+
+    scan->options = rocksdb_readoptions_create();
+    if (view != NULL)
+        rocksdb_readoptions_set_snapshot(scan->options, view->snapshot);
+    rocksdb_readoptions_set_iterate_lower_bound(scan->options, (const char *)scan->start.data,
+                                                scan->start.len);
+    rocksdb_readoptions_set_iterate_upper_bound(scan->options, (const char *)scan->end.data,
+                                                scan->end.len);
+    scan->iterator = rocksdb_create_iterator_cf(rocks->db, scan->options,
+                                                rocks->spaces[where.space]);
+    *out = &scan->base;
+    return STATUS_OK;
+}
+
+static void place_at_beginning(struct rocksdb_scan *scan)
+{
+    if (scan->is_reverse)
+        rocksdb_iter_seek_to_last(scan->iterator);
+    else
+        rocksdb_iter_seek_to_first(scan->iterator);
+    scan->position = SCAN_READY;
+}
+
+bool rocks_scan_next(struct storage_scan *base, bytes *key_out, bytes *value_out)
+{
+    struct rocksdb_scan *scan = (struct rocksdb_scan *)base;
+
+    if (scan->position == SCAN_UNPLACED) {
+        place_at_beginning(scan);
+    } else if (scan->position == SCAN_GIVEN && rocksdb_iter_valid(scan->iterator)) {
+        if (scan->is_reverse)
+            rocksdb_iter_prev(scan->iterator);
+        else
+            rocksdb_iter_next(scan->iterator);
+    }
+    scan->position = SCAN_GIVEN;
+    if (!rocksdb_iter_valid(scan->iterator))
+        return false;
+
+    size_t key_len;
+    const char *key = rocksdb_iter_key(scan->iterator, &key_len);
+    *key_out = full_key_rest(bytes_of(key, key_len));
+    value_out->data = (const uint8_t *)rocksdb_iter_value(scan->iterator, &value_out->len);
+    return true;
+}
+
+void rocks_scan_seek(struct storage_scan *base, bytes key)
+{
+    struct rocksdb_scan *scan = (struct rocksdb_scan *)base;
+    const bytes start = full_key_bytes(&scan->start);
+    struct full_key full;
+
+    full_key_make(&full, full_key_partition(start), key);
+    const bytes target = full_key_bytes(&full);
+    /* A target on the near side of the bounds means: from the beginning. */
+    if (scan->is_reverse ? bytes_compare(target, full_key_bytes(&scan->end)) >= 0
+                         : bytes_compare(target, start) <= 0)
+        place_at_beginning(scan);
+    else if (scan->is_reverse)
+        rocksdb_iter_seek_for_prev(scan->iterator, chars_of(target), target.len);
+    else
+        rocksdb_iter_seek(scan->iterator, chars_of(target), target.len);
+    scan->position = SCAN_READY;
+    full_key_release(&full);
+}
+
+status rocks_scan_status(const struct storage_scan *base)
+{
+    const struct rocksdb_scan *scan = (const struct rocksdb_scan *)base;
+    char *error = NULL;
+
+    rocksdb_iter_get_error(scan->iterator, &error);
+    return error == NULL ? STATUS_OK : rocksdb_failure(scan->rocks, "scan", error);
+}
+
+void rocks_scan_close(struct storage_scan *base)
+{
+    struct rocksdb_scan *scan = (struct rocksdb_scan *)base;
+
+    rocksdb_iter_destroy(scan->iterator);
+    rocksdb_readoptions_destroy(scan->options);
+    full_key_release(&scan->start);
+    full_key_release(&scan->end);
+    memory_give(scan);
+}

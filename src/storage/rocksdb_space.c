@@ -1,0 +1,146 @@
+/* RocksDB space: what leaves the disk, and how much is on it.
+ *
+ * Dropping a range takes whole files out of the middle of the tree at once. It only ever follows a
+ * synced range delete of the same range, which covers whatever lies at the borders; alone it could
+ * uncover older rows. Sweeping rewrites a range of SPACE_ROWS, all levels, through the sweeper.
+ *
+ * Threads: any. A sweep blocks its caller, not others. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "storage/directory.h"
+#include "storage/rocksdb_backend.h"
+
+enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is rewritten once */
+enum { ENOUGH_FF_BYTES = 32 };
+
+/* Files whose last use has ended stay until RocksDB next looks for them: make it look. */
+static status remove_unused_files(struct rocksdb_storage *rocks)
+{
+    char *error = NULL;
+
+    rocksdb_disable_file_deletions(rocks->db, &error);
+    if (error == NULL)
+        rocksdb_enable_file_deletions(rocks->db, 0, &error);
+    return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "remove_files", error);
+}
+
+/* RocksDB's file drop includes its limit, ours is exclusive: a file that ends exactly with the first
+ * surviving row must stay. There is no key right before another, so this is a key close before it;
+ * what lies between only means that one file more stays behind. */
+static void make_inclusive(const struct full_key *end, struct full_key *out)
+{
+    uint8_t copy[FULL_KEY_INLINE_BYTES];
+    bytes rest = full_key_bytes(end);
+    const uint8_t last = rest.data[rest.len - 1];
+
+    /* A cut-off end is lower still, which is safe. */
+    const size_t head = rest.len - 1 < sizeof(copy) - ENOUGH_FF_BYTES - 1
+                            ? rest.len - 1
+                            : sizeof(copy) - ENOUGH_FF_BYTES - 1;
+    memcpy(copy, rest.data, head);
+    size_t len = head;
+    if (head == rest.len - 1 && last > 0) {
+        copy[len++] = (uint8_t)(last - 1);
+        memset(copy + len, 0xFF, ENOUGH_FF_BYTES);
+        len += ENOUGH_FF_BYTES;
+    }
+    memcpy(out->room, copy, len);
+    out->data = out->room;
+    out->len = len;
+}
+
+status rocks_drop_range(struct storage *storage, struct row_address where, bytes start, bytes end)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    struct full_key full_start;
+    struct full_key full_end;
+    struct full_key last;
+    char *error = NULL;
+
+    full_key_make(&full_start, where.partition, start);
+    full_key_make_end(&full_end, where.partition, end);
+    make_inclusive(&full_end, &last);
+    if (bytes_compare(full_key_bytes(&full_start), full_key_bytes(&last)) < 0)
+        rocksdb_delete_file_in_range_cf(rocks->db, rocks->spaces[where.space],
+                                        (const char *)full_start.data, full_start.len,
+                                        (const char *)last.data, last.len, &error);
+    full_key_release(&full_start);
+    full_key_release(&full_end);
+    return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "drop_range", error);
+}
+
+static status flush_rows(struct rocksdb_storage *rocks)
+{
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *error = NULL;
+
+    rocksdb_flushoptions_set_wait(options, 1);
+    rocksdb_flush_cf(rocks->db, options, rocks->spaces[SPACE_ROWS], &error);
+    rocksdb_flushoptions_destroy(options);
+    return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "flush", error);
+}
+
+/* The C interface does not say whether it worked; a failed compaction shows as a background error. */
+static status compact_rows(struct rocksdb_storage *rocks, bytes start, bytes end)
+{
+    rocksdb_compactoptions_t *options = rocksdb_compactoptions_create();
+    uint64_t errors_before = 0;
+    uint64_t errors_after = 0;
+
+    rocksdb_compactoptions_set_exclusive_manual_compaction(options, 0);
+    rocksdb_compactoptions_set_bottommost_level_compaction(options, BOTTOM_FORCE_OPTIMIZED);
+    rocksdb_property_int(rocks->db, "rocksdb.background-errors", &errors_before);
+    rocksdb_compact_range_cf_opt(rocks->db, rocks->spaces[SPACE_ROWS], options, chars_of(start),
+                                 start.len, chars_of(end), end.len);
+    rocksdb_property_int(rocks->db, "rocksdb.background-errors", &errors_after);
+    rocksdb_compactoptions_destroy(options);
+    return errors_after == errors_before
+               ? STATUS_OK
+               : status_of(IO_ERROR, "the sweep failed in the background; see the file LOG in the "
+                                     "data directory");
+}
+
+status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    struct full_key full_start;
+    struct full_key full_end;
+    status s;
+
+    if (rocks->is_read_only)
+        return status_of(IO_ERROR, "the database was opened for reading only");
+    full_key_make(&full_start, partition, start);
+    full_key_make_end(&full_end, partition, end);
+    TRY_GOTO(flush_rows(rocks), done);
+    TRY_GOTO(compact_rows(rocks, full_key_bytes(&full_start), full_key_bytes(&full_end)), done);
+    s = remove_unused_files(rocks);
+done:
+    full_key_release(&full_start);
+    full_key_release(&full_end);
+    return s;
+}
+
+/* "rocksdb.wal.bytes COUNT : 123" anywhere in the text. */
+static uint64_t statistics_number(const char *text, const char *name)
+{
+    char label[64];
+
+    snprintf(label, sizeof(label), "%s COUNT : ", name);
+    const char *found = strstr(text, label);
+    return found == NULL ? 0 : strtoull(found + strlen(label), NULL, 10);
+}
+
+void rocks_usage(struct storage *storage, struct storage_usage *out)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    char *text = rocksdb_options_statistics_get_string(rocks->options[0]);
+
+    out->disk_bytes = directory_bytes(rocks->path);
+    if (text == NULL)
+        return;
+    out->written_bytes = statistics_number(text, "rocksdb.wal.bytes") +
+                         statistics_number(text, "rocksdb.flush.write.bytes") +
+                         statistics_number(text, "rocksdb.compact.write.bytes");
+    rocksdb_free(text);
+}

@@ -1,0 +1,120 @@
+/* RocksDB writes: batches, and the one synced write that a commit is.
+ *
+ * A batch is RocksDB's own. A commit is written with a sync, by one caller at a time.
+ *
+ * A write that fails: RocksDB has not shown it to readers, but it may have reached the log and come
+ * back at the next start, so the answer is UNKNOWN_RESULT. From then on nothing more is written, even
+ * if RocksDB would: commits are refused (IO_ERROR: surely not written) until the server was reopened.
+ *
+ * Threads: a batch belongs to one thread at a time; commits take turns (the commit queue's). */
+#include "storage/rocksdb_backend.h"
+
+/* What RocksDB puts before the first step: a sequence number and a count. */
+enum { BATCH_HEAD_BYTES = 12 };
+
+struct storage_batch {
+    rocksdb_writebatch_t *writes;
+};
+
+struct storage_batch *rocks_batch_open(struct storage *storage)
+{
+    struct storage_batch *batch = memory_take(sizeof(*batch));
+
+    (void)storage;
+    ASSERT(batch != NULL);
+    batch->writes = rocksdb_writebatch_create();
+    return batch;
+}
+
+void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
+{
+    (void)storage;
+    rocksdb_writebatch_destroy(batch->writes);
+    memory_give(batch);
+}
+
+void rocks_batch_clear(struct storage *storage, struct storage_batch *batch)
+{
+    (void)storage;
+    rocksdb_writebatch_clear(batch->writes);
+}
+
+size_t rocks_batch_bytes(const struct storage *storage, const struct storage_batch *batch)
+{
+    size_t size;
+
+    (void)storage;
+    (void)rocksdb_writebatch_data(batch->writes, &size);
+    ASSERT(size >= BATCH_HEAD_BYTES);
+    return size - BATCH_HEAD_BYTES;
+}
+
+void rocks_put(struct storage *storage, struct storage_batch *batch, struct row_address where,
+               bytes key, bytes value)
+{
+    struct full_key full;
+
+    full_key_make(&full, where.partition, key);
+    rocksdb_writebatch_put_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
+                              (const char *)full.data, full.len, chars_of(value), value.len);
+    full_key_release(&full);
+}
+
+void rocks_delete(struct storage *storage, struct storage_batch *batch, struct row_address where,
+                  bytes key)
+{
+    struct full_key full;
+
+    full_key_make(&full, where.partition, key);
+    rocksdb_writebatch_delete_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
+                                 (const char *)full.data, full.len);
+    full_key_release(&full);
+}
+
+void rocks_delete_range(struct storage *storage, struct storage_batch *batch,
+                        struct row_address where, bytes start, bytes end)
+{
+    struct full_key full_start;
+    struct full_key full_end;
+
+    full_key_make(&full_start, where.partition, start);
+    full_key_make_end(&full_end, where.partition, end);
+    rocksdb_writebatch_delete_range_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
+                                       (const char *)full_start.data, full_start.len,
+                                       (const char *)full_end.data, full_end.len);
+    full_key_release(&full_start);
+    full_key_release(&full_end);
+}
+
+void rocks_add(struct storage *storage, struct storage_batch *batch, struct row_address where,
+               bytes key, bytes delta)
+{
+    struct full_key full;
+
+    full_key_make(&full, where.partition, key);
+    rocksdb_writebatch_merge_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
+                                (const char *)full.data, full.len, chars_of(delta), delta.len);
+    full_key_release(&full);
+}
+
+status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    char *error = NULL;
+
+    if (rocks->is_read_only)
+        return status_of(IO_ERROR, "the database was opened for reading only");
+    if (atomic_load(&rocks->is_failed))
+        return status_of(IO_ERROR,
+                         "an earlier write failed; see to the disk and restart the server");
+    rocksdb_write(rocks->db, rocks->write_synced, batch->writes, &error);
+    if (error == NULL)
+        return STATUS_OK;
+    atomic_store(&rocks->is_failed, true);
+    const status s = status_fail(arena, UNKNOWN_RESULT,
+                                 "writing to %s failed: %s; free space or mend the disk, then "
+                                 "restart the server",
+                                 rocks->path, error);
+    rocksdb_free(error);
+    return s;
+}
