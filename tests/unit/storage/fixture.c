@@ -1,0 +1,192 @@
+/* The fixture of the storage tests: opens any backend and says each step in one word. */
+#include "tests/unit/storage/fixture.h"
+
+#include <stdatomic.h>
+
+enum { ARENA_BYTES = 64 << 20 };
+
+/* ---- the sweeper ---------------------------------------------------------------------------------- */
+
+static void *sweeper_begin(void *owner)
+{
+    struct fixture *f = owner;
+
+    if (atomic_load(&f->garbage_byte) == 0)
+        return NULL;
+    atomic_fetch_add(&f->sweeps_begun, 1);
+    return f;
+}
+
+static bool sweeper_is_garbage(void *context, partition_id partition, bytes key, bytes value)
+{
+    struct fixture *f = context;
+
+    ASSERT(partition == 7 || partition == 8);
+    ASSERT(key.len > 0 && value.len > 0);
+    atomic_fetch_add(&f->rows_judged, 1);
+    return value.data[0] == atomic_load(&f->garbage_byte);
+}
+
+static void sweeper_end(void *owner, void *context)
+{
+    struct fixture *f = owner;
+
+    ASSERT(context == owner);
+    atomic_fetch_add(&f->sweeps_ended, 1);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------- */
+
+static void open_storage(struct fixture *f)
+{
+    struct storage *inner;
+
+    switch (f->kind) {
+    case FIXTURE_MEMORY:
+        CHECK_OK(storage_open_memory(&f->options, &f->storage));
+        break;
+    case FIXTURE_ROCKSDB:
+        CHECK_OK(storage_open_rocksdb(&f->options, f->arena, &f->storage));
+        break;
+    case FIXTURE_FAULTY:
+        CHECK_OK(storage_open_memory(&f->options, &inner));
+        CHECK_OK(storage_open_faulty(inner, &f->storage));
+        break;
+    }
+    f->batch = storage_batch_open(f->storage);
+}
+
+static void close_storage(struct fixture *f)
+{
+    storage_batch_close(f->storage, f->batch);
+    storage_close(f->storage);
+    f->storage = NULL;
+}
+
+void fixture_open(struct fixture *f, enum fixture_kind kind)
+{
+    memset(f, 0, sizeof(*f));
+    f->kind = kind;
+    f->log = log_to(2, LOG_SILENT);
+    f->arena = arena_open(ARENA_BYTES);
+    CHECK(f->arena != NULL);
+    if (kind == FIXTURE_ROCKSDB)
+        check_temp_dir(f->path, sizeof(f->path));
+    f->options = (struct storage_options){
+        .path = f->path,
+        .log = &f->log,
+        .metrics = &f->metrics,
+        .sweeper = {sweeper_begin, sweeper_is_garbage, sweeper_end, f},
+    };
+    open_storage(f);
+}
+
+void fixture_close(struct fixture *f)
+{
+    close_storage(f);
+    arena_close(f->arena);
+    CHECK_EQ(atomic_load(&f->sweeps_begun), atomic_load(&f->sweeps_ended), "sweeps left open");
+}
+
+void fixture_reopen(struct fixture *f)
+{
+    close_storage(f);
+    open_storage(f);
+}
+
+void fixture_run(enum fixture_kind kind, void (*contract)(struct fixture *f))
+{
+    struct fixture f;
+
+    fixture_open(&f, kind);
+    contract(&f);
+    fixture_close(&f);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------- */
+
+struct row_address fixture_at(enum storage_space space)
+{
+    return (struct row_address){ .partition = 7, .space = space };
+}
+
+void fixture_put(struct fixture *f, struct row_address where, const char *key, const char *value)
+{
+    storage_put(f->storage, f->batch, where, bytes_of_text(key), bytes_of_text(value));
+}
+
+void fixture_delete(struct fixture *f, struct row_address where, const char *key)
+{
+    storage_delete(f->storage, f->batch, where, bytes_of_text(key));
+}
+
+void fixture_delete_range(struct fixture *f, struct row_address where, const char *start,
+                          const char *end)
+{
+    storage_delete_range(f->storage, f->batch, where, bytes_of_text(start), bytes_of_text(end));
+}
+
+void fixture_add(struct fixture *f, const char *key, int64_t first, int64_t second)
+{
+    storage_add(f->storage, f->batch, fixture_at(SPACE_META), bytes_of_text(key),
+                (struct storage_counters){ first, second });
+}
+
+void fixture_commit(struct fixture *f)
+{
+    size_t conflict;
+
+    CHECK_OK(storage_commit(f->storage, f->batch, NULL, 0, f->arena, &conflict));
+    storage_batch_clear(f->storage, f->batch);
+}
+
+/* ---- claims --------------------------------------------------------------------------------------- */
+
+void fixture_check_row(const char *file, int line, struct fixture *f, struct storage_view *view,
+                       struct row_address where, const char *key, const char *want)
+{
+    struct storage_value found;
+    const status s = storage_get(f->storage, view, where, bytes_of_text(key), &found);
+
+    if (s.code != OK && s.code != NOT_FOUND)
+        check_fail(file, line, "CHECK_ROW", "%s: %s", key, s.message);
+    if ((s.code == OK) != (want != NULL))
+        check_fail(file, line, "CHECK_ROW", "%s is %s", key, s.code == OK ? "there" : "missing");
+    if (want != NULL)
+        check_same_bytes(file, line, key, found.value.data, found.value.len, want, strlen(want),
+                         "");
+    storage_value_release(f->storage, &found);
+}
+
+const char *fixture_rest_of(struct fixture *f, struct storage_scan *scan)
+{
+    struct buffer text = buffer_in(f->arena);
+    bytes key;
+    bytes value;
+    bytes out;
+
+    while (storage_scan_next(scan, &key, &value)) {
+        if (text.len > 0)
+            buffer_append_byte(&text, ' ');
+        buffer_append(&text, key);
+        buffer_append_byte(&text, '=');
+        buffer_append(&text, value);
+    }
+    buffer_append_byte(&text, 0);
+    CHECK_OK(buffer_finish(&text, &out));
+    return (const char *)out.data;
+}
+
+void fixture_check_scan(const char *file, int line, struct fixture *f, struct storage_view *view,
+                        struct row_address where, const char *start, const char *end,
+                        bool is_reverse, const char *want)
+{
+    const struct storage_range range = { bytes_of_text(start), bytes_of_text(end), is_reverse };
+    struct storage_scan *scan;
+
+    CHECK_OK(storage_scan_open(f->storage, view, where, &range, &scan));
+    const char *got = fixture_rest_of(f, scan);
+    CHECK_OK(storage_scan_status(scan));
+    storage_scan_close(scan);
+    check_same_bytes(file, line, "scan", got, strlen(got), want, strlen(want), "");
+}
