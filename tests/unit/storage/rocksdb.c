@@ -1,0 +1,274 @@
+/* What only a storage on disk can do wrong: directories, reopening, space. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/storage/fixture.h"
+
+enum { BODY_BYTES = 500 };
+
+static status open_again(struct fixture *f, struct storage_options options)
+{
+    struct storage *storage = NULL;
+    const status s = storage_open_rocksdb(&options, f->arena, &storage);
+
+    storage_close(storage);
+    return s;
+}
+
+TEST(storage, rocksdb_keeps_everything_over_a_reopen)
+{
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    CHECK(storage_capabilities(f.storage) & STORAGE_IS_DURABLE);
+    fixture_put(&f, fixture_at(SPACE_META), "a", "1");
+    fixture_put(&f, fixture_at(SPACE_ROWS), "b", "2");
+    fixture_put(&f, fixture_at(SPACE_BODIES), "c", "3");
+    fixture_add(&f, "n", 5, 6);
+    fixture_commit(&f);
+    fixture_add(&f, "n", 5, 6);
+    fixture_delete_range(&f, fixture_at(SPACE_BODIES), "", "");
+    fixture_put(&f, fixture_at(SPACE_BODIES), "d", "4");
+    fixture_commit(&f);
+    for (int i = 0; i < 3; i++) {
+        fixture_reopen(&f);
+        CHECK_ROW(&f, NULL, fixture_at(SPACE_META), "a", "1");
+        CHECK_SCAN(&f, NULL, fixture_at(SPACE_ROWS), "", "", false, "b=2");
+        CHECK_SCAN(&f, NULL, fixture_at(SPACE_BODIES), "", "", false, "d=4");
+        struct storage_value value;
+        struct storage_counters counters;
+        CHECK_OK(storage_get(f.storage, NULL, fixture_at(SPACE_META), BYTES_LITERAL("n"), &value));
+        CHECK(storage_counters_decode(value.value, &counters));
+        CHECK_EQ(counters.first, 10, "");
+        CHECK_EQ(counters.second, 12, "");
+        storage_value_release(f.storage, &value);
+    }
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_directory_serves_one_server_at_a_time)
+{
+    struct fixture f;
+    struct storage_options reader;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    const status s = open_again(&f, f.options);
+    CHECK_EQ(s.code, IO_ERROR, "");
+    CHECK_THAT(strstr(s.message, "another server is using") != NULL, "%s", s.message);
+    reader = f.options;
+    reader.is_read_only = true;
+    CHECK_CODE(open_again(&f, reader), IO_ERROR);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_leaves_foreign_directories_alone)
+{
+    struct fixture f;
+    char file[512];
+
+    fixture_open(&f, FIXTURE_MEMORY);
+    check_temp_dir(f.path, sizeof(f.path));
+    snprintf(file, sizeof(file), "%s/letter.txt", f.path);
+    close(open(file, O_CREAT | O_WRONLY, 0600));
+    const status s = open_again(&f, f.options);
+    CHECK_EQ(s.code, CORRUPT, "");
+    CHECK_THAT(strstr(s.message, "not a mayfly data directory") != NULL, "%s", s.message);
+
+    struct storage_options options = f.options;
+    options.path = file;
+    CHECK_CODE(open_again(&f, options), IO_ERROR);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_directory_of_another_format_is_refused)
+{
+    struct fixture f;
+    char file[512];
+
+    fixture_open(&f, FIXTURE_MEMORY);
+    check_temp_dir(f.path, sizeof(f.path));
+    snprintf(file, sizeof(file), "%s/MAYFLY", f.path);
+    const int fd = open(file, O_CREAT | O_WRONLY, 0600);
+    CHECK_EQ(write(fd, "mayfly storage format 99\n", 25), 25, "");
+    close(fd);
+    CHECK_CODE(open_again(&f, f.options), CORRUPT);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_creates_a_private_directory_unless_it_must_exist)
+{
+    struct fixture f;
+    struct stat info;
+    char path[512];
+
+    fixture_open(&f, FIXTURE_MEMORY);
+    check_temp_dir(f.path, sizeof(f.path));
+    snprintf(path, sizeof(path), "%s/new", f.path);
+    struct storage_options options = f.options;
+    options.path = path;
+    options.must_exist = true;
+    CHECK_CODE(open_again(&f, options), NOT_FOUND);
+    options.must_exist = false;
+    CHECK_OK(open_again(&f, options));
+    CHECK_EQ(stat(path, &info), 0, "");
+    CHECK_EQ(info.st_mode & 0777, 0700, "");
+    options.must_exist = true;
+    CHECK_OK(open_again(&f, options));
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_opened_for_reading_refuses_commits)
+{
+    struct fixture f;
+    size_t conflict;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "1");
+    fixture_commit(&f);
+    f.options.is_read_only = true;
+    fixture_reopen(&f);
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_ROWS), "a", "1");
+    CHECK_SCAN(&f, NULL, fixture_at(SPACE_ROWS), "", "", true, "a=1");
+    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "2");
+    CHECK_CODE(storage_commit(f.storage, f.batch, NULL, 0, f.arena, &conflict), IO_ERROR);
+    CHECK_CODE(storage_sweep(f.storage, 7, BYTES_NONE, BYTES_NONE), IO_ERROR);
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_ROWS), "a", "1");
+    fixture_close(&f);
+}
+
+/* Writes rows of incompressible bodies with keys 00000000, 00000001, ... */
+static void fill(struct fixture *f, enum storage_space space, int count)
+{
+    struct random random = random_seeded(1);
+    uint64_t body[BODY_BYTES / 8];
+    char key[16];
+
+    for (int i = 0; i < count; i++) {
+        for (size_t j = 0; j < ARRAY_COUNT(body); j++)
+            body[j] = random_next(&random);
+        memcpy(body, i % 2 == 0 ? "d" : "l", 1);
+        snprintf(key, sizeof(key), "%08d", i);
+        storage_put(f->storage, f->batch, fixture_at(space), bytes_of_text(key),
+                    bytes_of(body, sizeof(body)));
+        if (i % 1000 == 999)
+            fixture_commit(f);
+    }
+    fixture_commit(f);
+}
+
+static uint64_t disk_bytes(struct fixture *f)
+{
+    struct storage_usage usage;
+
+    storage_usage(f->storage, &usage);
+    return usage.disk_bytes;
+}
+
+TEST(storage, rocksdb_gives_the_disk_back_after_a_sweep)
+{
+    struct fixture f;
+    const int count = 40000;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fill(&f, SPACE_ROWS, count);
+    CHECK_OK(storage_sweep(f.storage, 7, BYTES_NONE, BYTES_NONE));
+    const uint64_t full = disk_bytes(&f);
+    CHECK_THAT(full > (uint64_t)count * BODY_BYTES, "%llu bytes", (unsigned long long)full);
+    atomic_store(&f.garbage_byte, 'd');
+    CHECK_OK(storage_sweep(f.storage, 7, BYTES_NONE, BYTES_NONE));
+    const uint64_t swept = disk_bytes(&f);
+    CHECK_THAT(swept < full * 6 / 10, "%llu of %llu bytes left", (unsigned long long)swept,
+               (unsigned long long)full);
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_ROWS), "00000000", NULL);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_gives_whole_files_back_when_a_range_is_dropped)
+{
+    struct fixture f;
+    const int count = 300000;
+    bytes key, value;
+    const struct storage_range all = { 0 };
+    struct storage_scan *scan;
+    struct storage_usage before, after;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fill(&f, SPACE_BODIES, count);
+    storage_usage(f.storage, &before);
+    fixture_delete_range(&f, fixture_at(SPACE_BODIES), "", "00299990");
+    fixture_commit(&f);
+    CHECK_OK(storage_drop_range(f.storage, fixture_at(SPACE_BODIES), BYTES_NONE,
+                                BYTES_LITERAL("00299990")));
+    storage_usage(f.storage, &after);
+    CHECK_THAT(after.disk_bytes < before.disk_bytes, "%llu -> %llu",
+               (unsigned long long)before.disk_bytes, (unsigned long long)after.disk_bytes);
+    CHECK(before.written_bytes >= (uint64_t)count * BODY_BYTES);
+    CHECK_OK(storage_scan_open(f.storage, NULL, fixture_at(SPACE_BODIES), &all, &scan));
+    for (int i = 299990; i < count; i++) {
+        char want[16];
+        snprintf(want, sizeof(want), "%08d", i);
+        CHECK(storage_scan_next(scan, &key, &value));
+        CHECK_TEXT(key, want);
+    }
+    CHECK(!storage_scan_next(scan, &key, &value));
+    storage_scan_close(scan);
+    fixture_close(&f);
+}
+
+/* A child writes and is killed without closing; the parent must find every acknowledged commit. */
+TEST(storage, rocksdb_keeps_what_was_acknowledged_before_a_kill)
+{
+    struct fixture f;
+    int acknowledged[2];
+    int last = -1;
+    int n;
+
+    fixture_open(&f, FIXTURE_MEMORY);
+    check_temp_dir(f.path, sizeof(f.path));
+    CHECK_EQ(pipe(acknowledged), 0, "");
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        struct storage_options options = f.options;
+        struct storage *storage;
+        size_t conflict;
+        if (storage_open_rocksdb(&options, f.arena, &storage).code != OK)
+            _exit(1);
+        struct storage_batch *batch = storage_batch_open(storage);
+        for (int i = 0;; i++) {
+            char key[16];
+            snprintf(key, sizeof(key), "%08d", i);
+            storage_batch_clear(storage, batch);
+            storage_put(storage, batch, fixture_at(SPACE_ROWS), bytes_of_text(key),
+                        BYTES_LITERAL("v"));
+            if (storage_commit(storage, batch, NULL, 0, f.arena, &conflict).code != OK ||
+                write(acknowledged[1], &i, sizeof(i)) != sizeof(i))
+                _exit(1);
+        }
+    }
+    close(acknowledged[1]);
+    while (last < 300 && read(acknowledged[0], &n, sizeof(n)) == sizeof(n))
+        last = n;
+    kill(child, SIGKILL);
+    while (read(acknowledged[0], &n, sizeof(n)) == sizeof(n))
+        last = n;
+    CHECK(waitpid(child, NULL, 0) == child);
+    close(acknowledged[0]);
+    CHECK(last >= 300);
+
+    struct fixture g;
+    g = f;
+    CHECK_OK(storage_open_rocksdb(&f.options, f.arena, &g.storage));
+    for (int i = 0; i <= last; i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "%08d", i);
+        CHECK_ROW(&g, NULL, fixture_at(SPACE_ROWS), key, "v");
+    }
+    storage_close(g.storage);
+    fixture_close(&f);
+}
