@@ -1,0 +1,36 @@
+/* Options: one table, from which --help is printed and the command line and the configuration file are
+ * read. Values are checked here, so that whoever gets a `struct config` can rely on it. */
+#ifndef SERVER_CONFIG_H
+#define SERVER_CONFIG_H
+
+#include "base/base.h"
+#include "server/address.h"
+
+/* Who takes an option; a set of bits. */
+enum command {
+    COMMAND_SERVE = 1,
+    COMMAND_CHECK = 2,
+};
+
+enum storage_kind { STORAGE_KIND_ROCKSDB, STORAGE_KIND_MEMORY };
+
+/* Texts live in the arena or in argv. */
+struct config {
+    const char *data;
+    struct address cosmos;
+    enum storage_kind storage;
+    enum log_level log_level;
+    int purger_pause_s;
+    bool has_test_commands;
+    bool wants_help; /* --help stands among the options; nothing else was looked at */
+};
+
+/* `arguments` are the options behind the command: --name value or --name=value. INVALID, UNSUPPORTED,
+ * IO_ERROR (configuration file) with the option's name. */
+MUST_USE status config_read(struct arena *arena, enum command command, size_t argument_count,
+                            char *const *arguments, struct config *out);
+
+/* One line for each option of the command, for --help. */
+void config_describe(enum command command, struct buffer *out);
+
+#endif

@@ -1,0 +1,499 @@
+/* Connection: a socket that at most one thread serves at a time, without a lock and without re-arming.
+ *
+ * The socket is watched once, edge-triggered, for everything. Each event adds a claim; whoever adds the
+ * first one owns the connection, all others leave at once. The owner remembers how many claims it saw,
+ * serves until the socket has no more to give or to take, and leaves by setting the claims to 0, which
+ * fails if another one came in: then it serves again. So no event is lost and nobody ever waits.
+ *
+ *            claim 0 -> 1                    leave: claims as seen -> 0
+ *    IDLE ------------------> OWNED ----------------------------------> IDLE
+ *                              |  ^
+ *              STEP_PENDING    |  | connection_give_back() (posts it to the pool if there is more to do)
+ *                              v  |
+ *                              HELD by its request, on no thread
+ *
+ *   OWNED -> FREE  [connection_end]  closed; the memory waits for the next socket
+ *   FREE -> OWNED  [connection_set_add]
+ *
+ * In FREE and HELD the claims are never 0, so a late event finds an owner and leaves. This is why the
+ * memory of a connection is given back only with the whole set.
+ *
+ * The input buffer exists only while bytes wait in it, the output only while the socket does not take
+ * them. While output waits, no further request is read: a client that does not fetch its replies stops
+ * only itself. After the last reply the sending side is shut down and the rest of the input is thrown
+ * away, because closing with unread input would destroy the reply on its way.
+ *
+ * Threads: every field but `claims` and `is_hangup` belongs to the owner; the set's lists are guarded by
+ * its lock. */
+#include "server/connection.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/limits.h"
+
+struct connection {
+    struct source source; /* first, so that an event leads here */
+    struct connection_set *set;
+    _Atomic uint64_t claims;
+    _Atomic bool is_hangup; /* an event said that the peer has closed its side */
+    uint64_t seen;          /* claims before the socket was last asked */
+    int fd;
+    const struct protocol *protocol;
+    void *session;
+    struct {
+        uint8_t *data;
+        size_t from, upto;
+    } input;
+    struct {
+        uint8_t *data;
+        size_t from, upto, room;
+    } output;
+    size_t drained_bytes;
+    bool is_dry;    /* a short read proved that the socket has nothing more */
+    bool is_broken; /* the socket failed, or memory did */
+    bool is_last;   /* close after the output is sent */
+    bool is_shut;   /* the sending side is closed, the rest of the input is thrown away */
+    struct connection *next_free;
+};
+
+struct connection_set {
+    struct pool *pool;
+    const struct log *log;
+    _Atomic bool is_stopping;
+    _Atomic bool is_cut;
+    int drained_fd;
+    pthread_mutex_t lock; /* guards what follows */
+    size_t made_count, open_count;
+    struct connection *free;
+    struct connection *made[LIMIT_CONNECTIONS];
+};
+
+/* What one turn of the owner came to. */
+enum turn {
+    TURN_IDLE, /* nothing to do until the next event */
+    TURN_LONG, /* more to do, but others wait too */
+    TURN_HELD, /* a pending request owns the connection now */
+    TURN_OVER, /* close it */
+};
+
+enum receipt { RECEIVED, NOTHING, ENDED };
+
+static void connection_on_event(struct source *source, uint32_t events);
+static void connection_run(struct connection *connection);
+static enum turn serve(struct connection *connection);
+static enum turn drain(struct connection *connection);
+static enum turn run_input(struct connection *connection);
+static enum receipt receive(struct connection *connection);
+static bool leave(struct connection *connection);
+static void connection_end(struct connection *connection);
+
+/* ---- the set ---------------------------------------------------------------------------------------- */
+
+status connection_set_open(struct pool *pool, const struct log *log, struct arena *arena,
+                           struct connection_set **out)
+{
+    struct connection_set *set = memory_take_zeroed(1, sizeof(*set));
+
+    *out = NULL;
+    if (!set)
+        return status_of(OUT_OF_MEMORY, "no memory for connections");
+    set->pool = pool;
+    set->log = log;
+    pthread_mutex_init(&set->lock, NULL);
+    set->drained_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (set->drained_fd < 0) {
+        status s = status_fail(arena, IO_ERROR, "cannot make an eventfd: %s", strerror(errno));
+        connection_set_close(set);
+        return s;
+    }
+    *out = set;
+    return STATUS_OK;
+}
+
+void connection_set_close(struct connection_set *set)
+{
+    for (size_t i = 0; i < set->made_count; i++) {
+        if (set->made[i]->fd >= 0)
+            connection_end(set->made[i]);
+        memory_give(set->made[i]);
+    }
+    if (set->drained_fd >= 0)
+        close(set->drained_fd);
+    pthread_mutex_destroy(&set->lock);
+    memory_give(set);
+}
+
+size_t connection_set_count(struct connection_set *set)
+{
+    pthread_mutex_lock(&set->lock);
+    size_t count = set->open_count;
+    pthread_mutex_unlock(&set->lock);
+    return count;
+}
+
+int connection_set_drained_fd(const struct connection_set *set)
+{
+    return set->drained_fd;
+}
+
+/* Under the lock. */
+static struct connection *make_connection(struct connection_set *set)
+{
+    struct connection *connection = NULL;
+
+    if (set->made_count < LIMIT_CONNECTIONS)
+        connection = memory_take_zeroed(1, sizeof(*connection));
+    if (!connection)
+        return NULL;
+    connection->source.on_event = connection_on_event;
+    connection->set = set;
+    connection->fd = -1;
+    atomic_store(&connection->claims, 1);
+    set->made[set->made_count++] = connection;
+    return connection;
+}
+
+/* A free connection, owned by the caller; NULL at the limit, without memory, or if the set stops: once
+ * it is drained, nothing may come in any more. */
+static struct connection *take_free(struct connection_set *set)
+{
+    struct connection *connection = NULL;
+
+    pthread_mutex_lock(&set->lock);
+    if (!atomic_load(&set->is_stopping)) {
+        connection = set->free;
+        if (connection)
+            set->free = connection->next_free;
+        else
+            connection = make_connection(set);
+    }
+    if (connection)
+        set->open_count++;
+    pthread_mutex_unlock(&set->lock);
+    return connection;
+}
+
+static void put_free(struct connection *connection)
+{
+    struct connection_set *set = connection->set;
+
+    pthread_mutex_lock(&set->lock);
+    connection->next_free = set->free;
+    set->free = connection;
+    set->open_count--;
+    if (set->open_count == 0 && atomic_load(&set->is_stopping))
+        eventfd_write(set->drained_fd, 1);
+    pthread_mutex_unlock(&set->lock);
+}
+
+static void refuse(struct connection_set *set, int fd, const struct protocol *protocol)
+{
+    ssize_t sent = send(fd, protocol->refusal.data, protocol->refusal.len,
+                        MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)sent;
+    close(fd);
+    if (!atomic_load(&set->is_stopping))
+        log_event(set->log, LOG_WARNING, "connection.refused", "limit=%d", LIMIT_CONNECTIONS);
+}
+
+void connection_set_add(struct connection_set *set, int fd, const struct protocol *protocol,
+                        void *protocol_context)
+{
+    struct connection *connection = take_free(set);
+
+    if (!connection) {
+        refuse(set, fd, protocol);
+        return;
+    }
+    connection->fd = fd;
+    connection->protocol = protocol;
+    connection->session = protocol->open(protocol_context, connection);
+    uint32_t events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    if (!connection->session || !pool_watch(set->pool, fd, events, &connection->source)) {
+        connection_end(connection);
+        return;
+    }
+    connection_run(connection);
+}
+
+/* Adds a claim to every connection, so that each is looked at once more: by its owner, or here posted
+ * to the pool. */
+static void nudge_all(struct connection_set *set)
+{
+    pthread_mutex_lock(&set->lock);
+    for (size_t i = 0; i < set->made_count; i++) {
+        if (atomic_fetch_add(&set->made[i]->claims, 1) == 0)
+            pool_post(set->pool, &set->made[i]->source);
+    }
+    if (set->open_count == 0)
+        eventfd_write(set->drained_fd, 1);
+    pthread_mutex_unlock(&set->lock);
+}
+
+void connection_set_stop(struct connection_set *set)
+{
+    atomic_store(&set->is_stopping, true);
+    nudge_all(set);
+}
+
+void connection_set_cut(struct connection_set *set)
+{
+    atomic_store(&set->is_cut, true);
+    nudge_all(set);
+}
+
+/* ---- owning ----------------------------------------------------------------------------------------- */
+
+/* A post (no events) comes from whoever owned the connection and hands it over. */
+static void connection_on_event(struct source *source, uint32_t events)
+{
+    struct connection *connection = (struct connection *)source;
+
+    if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        atomic_store(&connection->is_hangup, true);
+    if (events == 0 || atomic_fetch_add(&connection->claims, 1) == 0)
+        connection_run(connection);
+}
+
+static void connection_run(struct connection *connection)
+{
+    do {
+        connection->seen = atomic_load(&connection->claims);
+        connection->is_dry = false;
+        switch (serve(connection)) {
+        case TURN_IDLE:
+            break;
+        case TURN_LONG:
+            pool_post(connection->set->pool, &connection->source);
+            return;
+        case TURN_HELD:
+            return;
+        case TURN_OVER:
+            connection_end(connection);
+            return;
+        }
+    } while (!leave(connection));
+}
+
+static void give_input(struct connection *connection)
+{
+    memory_give(connection->input.data);
+    connection->input.data = NULL;
+    connection->input.from = connection->input.upto = 0;
+}
+
+/* False if something has happened since the socket was last asked. */
+static bool leave(struct connection *connection)
+{
+    uint64_t seen = connection->seen;
+
+    if (connection->input.from == connection->input.upto)
+        give_input(connection);
+    return atomic_compare_exchange_strong(&connection->claims, &seen, 0);
+}
+
+void connection_give_back(struct connection *connection, bool is_last)
+{
+    if (is_last)
+        connection->is_last = true;
+    bool has_more = connection->input.from < connection->input.upto || !connection->is_dry ||
+                    connection->is_last || connection->is_broken ||
+                    connection_is_stopping(connection);
+    if (has_more || !leave(connection))
+        pool_post(connection->set->pool, &connection->source);
+}
+
+static void connection_end(struct connection *connection)
+{
+    if (connection->session)
+        connection->protocol->close(connection->session);
+    connection->session = NULL;
+    close(connection->fd);
+    connection->fd = -1;
+    give_input(connection);
+    memory_give(connection->output.data);
+    memset(&connection->output, 0, sizeof(connection->output));
+    connection->drained_bytes = 0;
+    connection->is_broken = connection->is_last = connection->is_shut = false;
+    atomic_store(&connection->is_hangup, false);
+    put_free(connection);
+}
+
+bool connection_is_stopping(const struct connection *connection)
+{
+    return atomic_load(&connection->set->is_stopping);
+}
+
+/* ---- serving ---------------------------------------------------------------------------------------- */
+
+static bool has_output(const struct connection *connection)
+{
+    return connection->output.from < connection->output.upto;
+}
+
+/* Sends what waits; a socket that takes no more will tell by an event. */
+static void flush(struct connection *connection)
+{
+    while (has_output(connection) && !connection->is_broken) {
+        ssize_t sent = send(connection->fd, connection->output.data + connection->output.from,
+                            connection->output.upto - connection->output.from,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0)
+            connection->output.from += (size_t)sent;
+        else if (errno == EAGAIN)
+            return;
+        else if (errno != EINTR)
+            connection->is_broken = true;
+    }
+    memory_give(connection->output.data);
+    memset(&connection->output, 0, sizeof(connection->output));
+}
+
+static enum turn serve(struct connection *connection)
+{
+    for (unsigned served = 0; served < LIMIT_TURN_REQUESTS; served++) {
+        flush(connection);
+        if (connection->is_broken)
+            return TURN_OVER;
+        if (has_output(connection))
+            return atomic_load(&connection->set->is_cut) ? TURN_OVER : TURN_IDLE;
+        if (connection->is_last)
+            return drain(connection);
+        enum turn turn = run_input(connection);
+        if (turn != TURN_LONG)
+            return turn;
+    }
+    return TURN_LONG;
+}
+
+/* Up to one request; TURN_LONG when it is answered and more may follow. */
+static enum turn run_input(struct connection *connection)
+{
+    for (;;) {
+        if (connection->input.from == connection->input.upto) {
+            enum receipt receipt = receive(connection);
+            if (receipt == ENDED || (receipt == NOTHING && connection_is_stopping(connection)))
+                return TURN_OVER;
+            if (receipt == NOTHING)
+                return TURN_IDLE;
+        }
+        bytes input = bytes_of(connection->input.data + connection->input.from,
+                               connection->input.upto - connection->input.from);
+        switch (connection->protocol->on_bytes(connection->session, input)) {
+        case STEP_MORE:
+            ASSERT(connection->input.from == connection->input.upto);
+            break;
+        case STEP_REPLIED:
+            return TURN_LONG;
+        case STEP_PENDING:
+            return TURN_HELD;
+        case STEP_CLOSE:
+            connection->is_last = true;
+            return TURN_LONG;
+        }
+    }
+}
+
+/* The last reply is out. */
+static enum turn drain(struct connection *connection)
+{
+    if (!connection->is_shut)
+        shutdown(connection->fd, SHUT_WR);
+    connection->is_shut = true;
+    for (;;) {
+        connection->drained_bytes += connection->input.upto - connection->input.from;
+        connection->input.from = connection->input.upto;
+        if (connection->drained_bytes > LIMIT_DRAIN_BYTES)
+            return TURN_OVER;
+        enum receipt receipt = receive(connection);
+        if (receipt == ENDED || (receipt == NOTHING && connection_is_stopping(connection)))
+            return TURN_OVER;
+        if (receipt == NOTHING)
+            return TURN_IDLE;
+    }
+}
+
+/* Only when all earlier input was consumed. A short read means that the socket is empty, unless the
+ * peer has closed its side, which one more read must find out. */
+static enum receipt receive(struct connection *connection)
+{
+    if (connection->is_dry)
+        return NOTHING;
+    if (!connection->input.data)
+        connection->input.data = memory_take(LIMIT_INPUT_BYTES);
+    if (!connection->input.data)
+        return ENDED;
+    connection->input.from = connection->input.upto = 0;
+    ssize_t len;
+    do {
+        len = recv(connection->fd, connection->input.data, LIMIT_INPUT_BYTES, MSG_DONTWAIT);
+    } while (len < 0 && errno == EINTR);
+    if (len < 0 && errno == EAGAIN) {
+        connection->is_dry = true;
+        return NOTHING;
+    }
+    if (len <= 0)
+        return ENDED;
+    connection->input.upto = (size_t)len;
+    connection->is_dry = len < LIMIT_INPUT_BYTES && !atomic_load(&connection->is_hangup);
+    return RECEIVED;
+}
+
+void connection_consume(struct connection *connection, size_t len)
+{
+    ASSERT(len <= connection->input.upto - connection->input.from);
+    connection->input.from += len;
+}
+
+/* Keeps what the socket did not take. */
+static void keep_output(struct connection *connection, bytes rest)
+{
+    size_t wanted;
+
+    if (rest.len == 0 || connection->is_broken)
+        return;
+    if (!size_add(connection->output.upto, rest.len, &wanted)) {
+        connection->is_broken = true;
+        return;
+    }
+    if (wanted > connection->output.room) {
+        uint8_t *larger = memory_resize(connection->output.data, wanted);
+        if (!larger) {
+            connection->is_broken = true;
+            return;
+        }
+        connection->output.data = larger;
+        connection->output.room = wanted;
+    }
+    memcpy(connection->output.data + connection->output.upto, rest.data, rest.len);
+    connection->output.upto = wanted;
+}
+
+void connection_send(struct connection *connection, bytes head, bytes body)
+{
+    struct iovec parts[] = {
+        {(void *)head.data,  head.len},
+        { (void *)body.data, body.len}
+    };
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = ARRAY_COUNT(parts) };
+    ssize_t sent = 0;
+
+    if (connection->is_broken)
+        return;
+    if (!has_output(connection)) {
+        do {
+            sent = sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        } while (sent < 0 && errno == EINTR);
+        if (sent < 0 && errno != EAGAIN)
+            connection->is_broken = true;
+    }
+    size_t done = sent > 0 ? (size_t)sent : 0;
+    if (done < head.len)
+        keep_output(connection, bytes_from(head, done));
+    keep_output(connection, bytes_from(body, done > head.len ? done - head.len : 0));
+}

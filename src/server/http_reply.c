@@ -1,0 +1,96 @@
+/* HTTP replies: status line, headers and error bodies as bytes.
+ *
+ * Every reply carries its length, so connections stay open; an error is a JSON object with a short stable
+ * code and a sentence for the person at the client.
+ *
+ * Pure apart from the arena; callable from every thread. */
+#include <http_parser.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "server/http.h"
+
+static const char *phrase(unsigned status_number)
+{
+    return http_status_str((enum http_status)status_number);
+}
+
+/* Tue, 15 Nov 1994 08:12:31 GMT; the names are fixed by the protocol, whatever the locale. */
+static void append_date(struct buffer *out, time_ms date)
+{
+    static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
+    static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+    time_t seconds = (time_t)(date / 1000);
+    struct tm parts;
+
+    if (!gmtime_r(&seconds, &parts))
+        return;
+    buffer_append_format(out, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[parts.tm_wday],
+                         parts.tm_mday, months[parts.tm_mon], parts.tm_year + 1900, parts.tm_hour,
+                         parts.tm_min, parts.tm_sec);
+}
+
+status http_reply_head(struct arena *arena, const struct http_reply *reply,
+                       struct http_framing framing, bytes *out)
+{
+    struct buffer head = buffer_in(arena);
+    const char *type = reply->content_type ? reply->content_type : "application/json";
+
+    buffer_append_format(&head, "HTTP/1.1 %u %s\r\n", reply->status, phrase(reply->status));
+    append_date(&head, framing.date);
+    buffer_append_format(&head, "Content-Type: %s\r\nContent-Length: %zu\r\n", type,
+                         reply->body.len);
+    if (framing.is_last)
+        buffer_append_text(&head, "Connection: close\r\n");
+    else if (framing.is_version_1_0)
+        buffer_append_text(&head, "Connection: keep-alive\r\n");
+    buffer_append(&head, reply->headers);
+    buffer_append_text(&head, "\r\n");
+    return buffer_finish(&head, out);
+}
+
+void http_append_json_text(struct buffer *out, bytes text)
+{
+    buffer_append_byte(out, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t byte = text.data[i];
+        if (byte == '"' || byte == '\\')
+            buffer_append_format(out, "\\%c", byte);
+        else if (byte < 0x20 || byte >= 0x7f)
+            buffer_append_format(out, "\\u%04x", byte);
+        else
+            buffer_append_byte(out, byte);
+    }
+    buffer_append_byte(out, '"');
+}
+
+/* "Not Found" -> NotFound */
+static void append_code(struct buffer *out, unsigned status_number)
+{
+    for (const char *letter = phrase(status_number); *letter; letter++) {
+        if (*letter != ' ' && *letter != '-')
+            buffer_append_byte(out, (uint8_t)*letter);
+    }
+}
+
+struct http_reply http_reply_error(struct arena *arena, unsigned status_number, const char *format,
+                                   ...)
+{
+    struct http_reply reply = { .status = status_number };
+    struct buffer body = buffer_in(arena);
+    va_list args;
+
+    va_start(args, format);
+    const char *message = arena_format_args(arena, format, args);
+    va_end(args);
+    buffer_append_text(&body, "{\"code\":\"");
+    append_code(&body, status_number);
+    buffer_append_text(&body, "\",\"message\":");
+    http_append_json_text(&body, bytes_of_text(message ? message : phrase(status_number)));
+    buffer_append_text(&body, "}");
+    if (buffer_finish(&body, &reply.body).code != OK)
+        reply.body = BYTES_LITERAL("{\"code\":\"ServiceUnavailable\",\"message\":\"no memory\"}");
+    return reply;
+}

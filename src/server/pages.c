@@ -1,0 +1,194 @@
+/* Pages: the few requests that the server answers itself.
+ *
+ * A page is a row in pages.def and a function here that fills in the reply or says what went wrong; the
+ * status of a failure becomes an HTTP status in one place. Test commands answer like pages that do not
+ * exist unless the server was started with them.
+ *
+ * Threads: any worker. Start reading at pages_handle(). */
+#include "server/pages.h"
+
+#include <inttypes.h>
+
+#include "server/limits.h"
+
+typedef status page_function(struct pages *pages, struct http_exchange *exchange);
+
+struct page {
+    const char *method;
+    const char *path;
+    bool is_test_command;
+    page_function *function;
+    const char *help;
+};
+
+static page_function page_clock, page_purge, page_healthz, page_metrics;
+
+static const struct page table[] = {
+#define PAGE(method, path, is_test_command, function, help) \
+    { method, path, is_test_command, function, help },
+#include "server/pages.def"
+#undef PAGE
+};
+
+/* The status of a failure as HTTP says it. */
+static unsigned http_status_of(status_code code)
+{
+    switch (code) {
+    case OK:
+        return 200;
+    case INVALID:
+        return 400;
+    case NOT_FOUND:
+        return 404;
+    case CONFLICT:
+    case DUPLICATE_KEY:
+    case EXISTS:
+        return 409;
+    case PRECONDITION:
+        return 412;
+    case TOO_LARGE:
+        return 413;
+    case UNSUPPORTED:
+        return 501;
+    case BUSY:
+    case CANCELLED:
+    case OUT_OF_MEMORY:
+    case WRITES_STOPPED:
+        return 503;
+    case CORRUPT:
+    case IO_ERROR:
+    case UNKNOWN_RESULT:
+        return 500;
+    }
+    return 500;
+}
+
+static bool is_method(const struct page *page, const struct http_request *request)
+{
+    bytes method = request->is_head ? BYTES_LITERAL("GET") : request->method;
+
+    return bytes_equal(method, bytes_of_text(page->method));
+}
+
+static void run_page(const struct page *page, struct pages *pages, struct http_exchange *exchange)
+{
+    status s = page->function(pages, exchange);
+
+    if (s.code != OK)
+        exchange->reply = http_reply_error(exchange->arena, http_status_of(s.code), "%s",
+                                           s.message);
+}
+
+enum http_answer pages_handle(void *context, struct http_exchange *exchange)
+{
+    struct pages *pages = context;
+    const struct http_request *request = exchange->request;
+
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        const struct page *page = &table[i];
+        if (!bytes_equal(request->path, bytes_of_text(page->path)) ||
+            (page->is_test_command && !pages->has_test_commands))
+            continue;
+        if (is_method(page, request)) {
+            run_page(page, pages, exchange);
+            return HTTP_ANSWERED;
+        }
+        exchange->reply = http_reply_error(exchange->arena, 405, "%s takes only %s, not %.*s",
+                                           page->path, page->method, (int)request->method.len,
+                                           (const char *)request->method.data);
+        const char *allow = arena_format(exchange->arena, "Allow: %s\r\n", page->method);
+        exchange->reply.headers = allow ? bytes_of_text(allow) : BYTES_NONE;
+        return HTTP_ANSWERED;
+    }
+    exchange->reply = http_reply_error(exchange->arena, 404, "there is nothing at %.*s",
+                                       (int)request->path.len, (const char *)request->path.data);
+    return HTTP_ANSWERED;
+}
+
+void pages_describe(struct buffer *out)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++)
+        buffer_append_format(out, "  %-4s %-16s %s%s\n", table[i].method, table[i].path,
+                             table[i].help,
+                             table[i].is_test_command ? " (only with --test-commands)" : "");
+}
+
+/* ---- the pages -------------------------------------------------------------------------------------- */
+
+static status page_healthz(struct pages *pages, struct http_exchange *exchange)
+{
+    const char *reason = engine_writes_stopped(pages->engine);
+    struct buffer body = buffer_in(exchange->arena);
+
+    if (reason[0] == '\0') {
+        exchange->reply.status = 200;
+        exchange->reply.body = BYTES_LITERAL("{\"status\":\"ok\"}");
+        return STATUS_OK;
+    }
+    exchange->reply.status = 503;
+    buffer_append_text(&body, "{\"status\":\"writes stopped\",\"reason\":");
+    http_append_json_text(&body, bytes_of_text(reason));
+    buffer_append_text(&body, "}");
+    return buffer_finish(&body, &exchange->reply.body);
+}
+
+static status page_metrics(struct pages *pages, struct http_exchange *exchange)
+{
+    struct buffer body = buffer_in(exchange->arena);
+    struct request request;
+    status s;
+
+    TRY(request_begin(pages->engine, exchange->arena, &request));
+    TRY_GOTO(engine_render_metrics(&request, &body), done);
+    TRY_GOTO(buffer_finish(&body, &exchange->reply.body), done);
+    exchange->reply.status = 200;
+    exchange->reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+done:
+    request_end(&request);
+    return s;
+}
+
+static status read_advance(struct http_exchange *exchange, int64_t *advance_ms_out)
+{
+    bytes document;
+    struct value value;
+
+    *advance_ms_out = 0;
+    TRY(json_read(exchange->arena, exchange->request->body, &document));
+    if (!document_find(document, "advanceMs", &value) || !value_as_int64(value, advance_ms_out))
+        return status_of(INVALID, "expected {\"advanceMs\":N} with a whole number of milliseconds");
+    if (*advance_ms_out < 0)
+        return status_of(INVALID, "advanceMs is negative, but server time never runs backwards");
+    if (*advance_ms_out > LIMIT_CLOCK_ADVANCE_MS)
+        return status_fail(exchange->arena, INVALID, "advanceMs is %" PRId64 ", limit %lld",
+                           *advance_ms_out, LIMIT_CLOCK_ADVANCE_MS);
+    return STATUS_OK;
+}
+
+static status page_clock(struct pages *pages, struct http_exchange *exchange)
+{
+    struct buffer body = buffer_in(exchange->arena);
+    int64_t advance_ms;
+
+    TRY(read_advance(exchange, &advance_ms));
+    time_ms now = clock_advance(engine_clock(pages->engine), advance_ms);
+    TRY(engine_store_clock(pages->engine));
+    exchange->reply.status = 200;
+    buffer_append_format(&body, "{\"nowMs\":%" PRId64 "}", now);
+    return buffer_finish(&body, &exchange->reply.body);
+}
+
+static status page_purge(struct pages *pages, struct http_exchange *exchange)
+{
+    struct buffer body = buffer_in(exchange->arena);
+    struct purge_result result;
+
+    TRY(engine_purge(pages->engine, &result));
+    exchange->reply.status = 200;
+    buffer_append_format(&body,
+                         "{\"documents\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"truncations\":%" PRIu64
+                         ",\"reaped\":%" PRIu64 ",\"isFrozen\":%s}",
+                         result.documents, result.bytes, result.truncations, result.reaped,
+                         result.is_frozen ? "true" : "false");
+    return buffer_finish(&body, &exchange->reply.body);
+}

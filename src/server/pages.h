@@ -1,0 +1,19 @@
+/* What the server answers itself, whatever face listens: health, figures, and with test commands the
+ * clock and the purger. Everything else is 404 until a face takes it. */
+#ifndef SERVER_PAGES_H
+#define SERVER_PAGES_H
+
+#include "engine/engine.h"
+#include "server/http_session.h"
+
+/* Context of pages_handle; borrowed. */
+struct pages {
+    struct engine *engine;
+    bool has_test_commands;
+};
+
+enum http_answer pages_handle(void *pages, struct http_exchange *exchange);
+/* One line for each page, for --help. */
+void pages_describe(struct buffer *out);
+
+#endif

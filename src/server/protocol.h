@@ -1,0 +1,42 @@
+/* What a listener speaks. A protocol turns the bytes of a connection into requests and sends replies;
+ * the connection below it knows nothing of either. One session per connection holds its state.
+ *
+ * All calls of a session come from the one thread that owns the connection at that moment. A request
+ * that ends later (its commit is under way) keeps the connection until connection_give_back(). */
+#ifndef SERVER_PROTOCOL_H
+#define SERVER_PROTOCOL_H
+
+#include "base/base.h"
+
+struct connection;
+
+enum protocol_step {
+    STEP_MORE,    /* everything was consumed; more bytes are needed */
+    STEP_REPLIED, /* one request is answered; there may be more in the input */
+    STEP_PENDING, /* a request holds the connection: the caller must not touch it any more */
+    STEP_CLOSE,   /* send what is there, then close */
+};
+
+struct protocol {
+    const char *name;
+    /* Sent to a client that comes when no connection is free; then it is closed. */
+    bytes refusal;
+    /* Owner: handle. NULL without memory. */
+    void *(*open)(void *context, struct connection *connection);
+    void (*close)(void *session);
+    /* `input` is valid until connection_consume(), which the protocol calls before it runs a request. */
+    enum protocol_step (*on_bytes)(void *session, bytes input);
+};
+
+/* ---- what a session may do with its connection ------------------------------------------------------ */
+
+/* The first `len` bytes of the input are done with. */
+void connection_consume(struct connection *connection, size_t len);
+/* Sends head and body in one call; what the socket does not take now is kept and follows. Never waits. */
+void connection_send(struct connection *connection, bytes head, bytes body);
+/* Ends STEP_PENDING, on any thread, after the reply was sent. `is_last`: close behind it. */
+void connection_give_back(struct connection *connection, bool is_last);
+/* The server stops: replies should say that they are the last. */
+bool connection_is_stopping(const struct connection *connection);
+
+#endif

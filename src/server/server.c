@@ -1,0 +1,254 @@
+/* Server: listeners, their accepting, and the orderly end.
+ *
+ * A listener is watched with EPOLLONESHOT: the worker that gets its event accepts one connection, arms
+ * the listener again so that another worker takes the next one, and then serves the new connection
+ * itself. The thread that calls server_run() only waits, for a signal or for server_stop().
+ *
+ * The end, in this order: listeners shut (clients are refused by the kernel), connections without a
+ * running request close, running requests end and their replies go out, at the latest after the grace
+ * period unfetched replies are dropped, workers are joined. A second signal ends the grace period.
+ *
+ * Threads: open, listen, start, run and close from one thread; server_stop from any. */
+#include "server/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "server/connection.h"
+#include "server/limits.h"
+#include "server/pool.h"
+
+struct listener {
+    struct source source; /* first, so that an event leads here */
+    struct server *server;
+    int fd;
+    int spare_fd; /* given up for a moment when the process has no descriptor left */
+    const struct protocol *protocol;
+    void *context;
+};
+
+struct server {
+    const struct log *log;
+    struct pool *pool;
+    struct connection_set *connections;
+    int signal_fd;
+    int stop_fd;
+    size_t listener_count;
+    struct listener listeners[LIMIT_LISTENERS];
+};
+
+static void listener_on_event(struct source *source, uint32_t events);
+
+static sigset_t stop_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    return set;
+}
+
+void server_hold_signals(void)
+{
+    sigset_t set = stop_signals();
+
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static int open_spare(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+status server_open(const struct log *log, struct arena *arena, struct server **out)
+{
+    struct server *server = memory_take_zeroed(1, sizeof(*server));
+    sigset_t set = stop_signals();
+    status s;
+
+    *out = NULL;
+    if (!server)
+        return status_of(OUT_OF_MEMORY, "no memory for the server");
+    server->log = log;
+    server->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (server->signal_fd < 0 || server->stop_fd < 0) {
+        s = status_fail(arena, IO_ERROR, "no file descriptors: %s", strerror(errno));
+        goto done;
+    }
+    TRY_GOTO(pool_open(arena, &server->pool), done);
+    TRY_GOTO(connection_set_open(server->pool, log, arena, &server->connections), done);
+    *out = server;
+    return STATUS_OK;
+done:
+    server_close(server);
+    return s;
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void server_close(struct server *server)
+{
+    for (size_t i = 0; i < server->listener_count; i++) {
+        close(server->listeners[i].fd);
+        close_fd(server->listeners[i].spare_fd);
+    }
+    if (server->connections)
+        connection_set_close(server->connections);
+    if (server->pool)
+        pool_close(server->pool);
+    close_fd(server->signal_fd);
+    close_fd(server->stop_fd);
+    memory_give(server);
+}
+
+/* ---- listening -------------------------------------------------------------------------------------- */
+
+static int open_listening(const struct address *address)
+{
+    int family = address->socket.ss_family;
+    int yes = 1;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
+    if (bind(fd, (const struct sockaddr *)&address->socket, address->socket_len) != 0 ||
+        listen(fd, LIMIT_LISTEN_BACKLOG) != 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+status server_listen(struct server *server, struct arena *arena, const struct address *address,
+                     const struct protocol *protocol, void *context, struct address *actual_out)
+{
+    ASSERT(server->listener_count < LIMIT_LISTENERS);
+    *actual_out = *address;
+    int fd = open_listening(address);
+    if (fd < 0) {
+        char text[ADDRESS_TEXT_BYTES];
+        address_format(address, text);
+        return status_fail(arena, IO_ERROR, "cannot listen on %s: %s", text, strerror(errno));
+    }
+    actual_out->socket_len = sizeof(actual_out->socket);
+    getsockname(fd, (struct sockaddr *)&actual_out->socket, &actual_out->socket_len);
+    server->listeners[server->listener_count++] = (struct listener){
+        .source = { .on_event = listener_on_event },
+        .server = server,
+        .fd = fd,
+        .spare_fd = open_spare(),
+        .protocol = protocol,
+        .context = context,
+    };
+    return STATUS_OK;
+}
+
+status server_start(struct server *server, struct arena *arena)
+{
+    for (size_t i = 0; i < server->listener_count; i++) {
+        struct listener *listener = &server->listeners[i];
+        if (!pool_watch(server->pool, listener->fd, EPOLLIN | EPOLLONESHOT, &listener->source))
+            return status_fail(arena, IO_ERROR, "cannot watch a listener: %s", strerror(errno));
+    }
+    return pool_start(server->pool, arena, pool_default_workers());
+}
+
+/* Without a free descriptor a client cannot even be refused: give one up for the moment it takes. The
+ * one-shot event of the listener keeps other workers of this listener out. */
+static void refuse_without_descriptor(struct listener *listener)
+{
+    log_event(listener->server->log, LOG_WARNING, "connection.refused",
+              "reason=\"no file descriptor left\"");
+    close_fd(listener->spare_fd);
+    close_fd(accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC));
+    listener->spare_fd = open_spare();
+}
+
+static void listener_on_event(struct source *source, uint32_t events)
+{
+    struct listener *listener = (struct listener *)source;
+    struct server *server = listener->server;
+    int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int error = errno;
+    int yes = 1;
+
+    (void)events;
+    if (fd < 0 && error == EINVAL)
+        return; /* shut: the server stops */
+    if (fd < 0 && (error == EMFILE || error == ENFILE))
+        refuse_without_descriptor(listener);
+    pool_rearm(server->pool, listener->fd, EPOLLIN | EPOLLONESHOT, source);
+    if (fd < 0)
+        return;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    connection_set_add(server->connections, fd, listener->protocol, listener->context);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------- */
+
+void server_stop(struct server *server)
+{
+    eventfd_write(server->stop_fd, 1);
+}
+
+/* Waits for a signal or `other_fd`; true if it was a signal. */
+static bool wait_for_signal(struct server *server, int other_fd, int timeout_ms)
+{
+    struct pollfd fds[] = {
+        {.fd = server->signal_fd, .events = POLLIN},
+        { .fd = other_fd,         .events = POLLIN}
+    };
+    struct signalfd_siginfo info;
+    int count;
+
+    do {
+        count = poll(fds, ARRAY_COUNT(fds), timeout_ms);
+    } while (count < 0 && errno == EINTR);
+    return read(server->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
+}
+
+static void wait_until_drained(struct server *server)
+{
+    struct pollfd drained = { .fd = connection_set_drained_fd(server->connections),
+                              .events = POLLIN };
+
+    while (poll(&drained, 1, -1) < 0)
+        ASSERT(errno == EINTR);
+}
+
+void server_run(struct server *server)
+{
+    bool is_signal = wait_for_signal(server, server->stop_fd, -1);
+
+    log_event(server->log, LOG_INFO, "server.stopping", "reason=%s connections=%zu",
+              is_signal ? "signal" : "request", connection_set_count(server->connections));
+    for (size_t i = 0; i < server->listener_count; i++)
+        shutdown(server->listeners[i].fd, SHUT_RDWR);
+    connection_set_stop(server->connections);
+    wait_for_signal(server, connection_set_drained_fd(server->connections), LIMIT_STOP_GRACE_MS);
+    connection_set_cut(server->connections);
+    wait_until_drained(server);
+    pool_end(server->pool);
+    log_event(server->log, LOG_INFO, "server.stopped", "reason=%s",
+              is_signal ? "signal" : "request");
+}

@@ -1,0 +1,37 @@
+/* Sockets, workers, configuration, signals. The server listens, reads requests and hands them to what
+ * each listener speaks; it stops without breaking off a request. Knows the faces, nobody knows it but
+ * main. */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include "server/address.h"
+#include "server/config.h"
+#include "server/http_session.h"
+#include "server/pages.h"
+#include "server/protocol.h"
+
+struct server;
+
+/* Before the first thread is started: SIGTERM and SIGINT wait until server_run() takes them, and writing
+ * to a closed socket is an error instead of a signal. */
+void server_hold_signals(void);
+
+/* Owner: handle. IO_ERROR, OUT_OF_MEMORY. */
+MUST_USE status server_open(const struct log *log, struct arena *arena, struct server **out);
+/* After server_run(), or if it never ran. */
+void server_close(struct server *server);
+
+/* Listens at `address`; the address with the real port is in `actual_out`. `context` is the protocol's, borrowed.
+ * IO_ERROR when the address cannot be used, with the reason. Clients are served from server_start() on. */
+MUST_USE status server_listen(struct server *server, struct arena *arena,
+                              const struct address *address, const struct protocol *protocol,
+                              void *context, struct address *actual_out);
+MUST_USE status server_start(struct server *server, struct arena *arena);
+
+/* Returns when a signal or server_stop() ended the service: no new connections, running requests have
+ * ended and their replies are sent (or not fetched within LIMIT_STOP_GRACE_MS), all workers are gone. */
+void server_run(struct server *server);
+/* Ends server_run(); callable from every thread. */
+void server_stop(struct server *server);
+
+#endif
