@@ -343,10 +343,11 @@ static struct value random_binary(struct random *random, struct arena *arena)
 
 static struct value random_regex(struct random *random, struct arena *arena)
 {
-    static const char *const pool[] = { "", "a", "ab", "\x01", "\x02", "b" };
+    static const char *const patterns[] = { "", "a", "ab", "\x01", "\x02", "b" };
+    static const char *const options[] = { "", "i", "im", "s", "x" };
 
-    return sample_regex(arena, pool[random_below(random, ARRAY_COUNT(pool))],
-                        pool[random_below(random, ARRAY_COUNT(pool))]);
+    return sample_regex(arena, patterns[random_below(random, ARRAY_COUNT(patterns))],
+                        options[random_below(random, ARRAY_COUNT(options))]);
 }
 
 bytes sample_random_document(struct random *random, struct arena *arena, unsigned depth)
