@@ -15,5 +15,6 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "base/wait.h"
 
 #endif

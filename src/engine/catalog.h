@@ -32,6 +32,7 @@ struct index_definition {
     bool is_unique;
     bool is_sparse;
     bool is_partial;
+    bool is_missing_null;   /* a field that is not there is indexed as null */
     int32_t expire_after_s; /* INDEX_NO_EXPIRY, or a TTL index (one field) */
     bytes predicate;        /* of a partial index; handed to engine_options.predicate */
     bytes options;          /* opaque, kept for the face that made it */

@@ -14,10 +14,6 @@
 #include "storage/storage.h"
 #include "value/value.h"
 
-/* Decides whether a document belongs into a partial index; `predicate` is what the index was created
- * with. Pure, callable from every thread. */
-typedef bool index_predicate(void *context, bytes predicate, bytes document);
-
 /* Told of each document that died, before its bytes go; in lane order, once (readers of deaths). */
 struct death {
     const struct collection *collection;

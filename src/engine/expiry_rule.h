@@ -33,11 +33,15 @@ struct stamp {
 };
 enum { STAMP_DATE_BYTES = 9 };
 
-/* Everything at or below `upto`, written before `before_seq`, is dead for ever. */
+/* Everything at or below `upto`, written no later than `last_seq`, is dead for ever. */
 struct expiry_horizon {
     time_ms upto;
-    uint64_t before_seq;
+    uint64_t last_seq;
 };
+
+/* Decides whether a document belongs into a partial index; `predicate` is what the index was created
+ * with. Pure, callable from every thread. */
+typedef bool index_predicate(void *context, bytes predicate, bytes document);
 
 /* One TTL index as the judge sees it. A retired rule kills nobody new; its horizons keep the dead dead. */
 struct date_rule {
@@ -45,9 +49,11 @@ struct date_rule {
     bool is_acting; /* built, not retired, not switched off */
     uint32_t index_id;
     int64_t ttl_ms;
-    uint64_t created_seq; /* documents written before it carry no date for it */
-    uint64_t retired_seq; /* documents written after it are none of its business */
+    uint64_t created_seq; /* documents up to this write carry no date for it */
+    uint64_t retired_seq; /* later documents are none of its business; UINT64_MAX: not retired */
     const struct path *path;
+    bool is_partial; /* only documents that satisfy the predicate */
+    bytes predicate;
     size_t horizon_count;
     struct expiry_horizon horizons[LIMIT_RULE_HORIZONS];
 };
@@ -58,6 +64,8 @@ struct expiry_policy {
     time_ms own_horizon;
     size_t rule_count;
     struct date_rule *rules;
+    index_predicate *is_in_partial; /* for the rules of partial indexes */
+    void *predicate_context;
 };
 
 enum verdict {

@@ -13,6 +13,7 @@ struct scan_row {
     struct document_key key; /* borrowed until the next call */
     uint64_t seq;
     int64_t written_at_s;
+    uint32_t body_len; /* size of the document */
     bytes index_key; /* index scans: the encoded values, without the document key */
 };
 
@@ -37,6 +38,9 @@ bool scan_next(struct scan *scan, struct scan_row *out);
 MUST_USE status scan_status(const struct scan *scan);
 /* The document of the row that scan_next gave last; borrowed until document_release. */
 MUST_USE status scan_document(struct scan *scan, struct document *out);
+/* When the document of the last row will die under the policy of this request; TIME_NEVER: not at all.
+ * Slot scans only. */
+time_ms scan_deadline(const struct scan *scan);
 /* Where the scan stands, to be handed to a later scan_spec.after; borrowed until the next call. */
 bytes scan_position(const struct scan *scan);
 void scan_close(struct scan *scan);

@@ -1,0 +1,205 @@
+/* Document: keys, and reading by key.
+ *
+ * A document's locator row (partition key, id) says where its body lies: the slot. A read is locator,
+ * verdict, body. Between the two the body may have moved, because the document was written again;
+ * then the locator is read again. A dead document is not found.
+ *
+ * Threads: any; no locks. */
+#include "engine/state.h"
+
+#include <inttypes.h>
+
+/* ---- keys ----------------------------------------------------------------------------------------- */
+
+/* The value at the end of a partition key path; arrays are not entered. */
+static struct value value_at(bytes document, const struct path *path)
+{
+    struct value value = { .type = VALUE_DOCUMENT, .raw = document };
+
+    for (size_t i = 0; i < path->count; i++) {
+        struct field field;
+        bool is_found = false;
+        if (value.type != VALUE_DOCUMENT)
+            return (struct value){ .type = VALUE_MISSING };
+        struct document_walk walk = document_fields(value_document(value));
+        while (!is_found && document_next(&walk, &field))
+            is_found = bytes_equal(field.name, path->parts[i]);
+        if (!is_found)
+            return (struct value){ .type = VALUE_MISSING };
+        value = field.value;
+    }
+    return value;
+}
+
+status document_key_make(struct arena *arena, const struct collection *collection, bytes document,
+                         struct value id, struct document_key *out)
+{
+    struct buffer partition = buffer_in(arena), encoded_id = buffer_in(arena);
+
+    *out = (struct document_key){ 0 };
+    for (size_t i = 0; i < collection->definition.partition_path_count; i++) {
+        const struct path *path;
+        TRY(path_parse(arena, collection->definition.partition_paths[i], &path));
+        key_append_value(&partition, value_at(document, path), KEY_ASCENDING);
+    }
+    key_append_value(&encoded_id, id, KEY_ASCENDING);
+    TRY(buffer_finish(&partition, &out->partition));
+    TRY(buffer_finish(&encoded_id, &out->id));
+    if (out->partition.len + out->id.len > LIMIT_KEY_BYTES)
+        return status_fail(arena, TOO_LARGE, "the document's key takes %zu bytes, limit %d",
+                           out->partition.len + out->id.len, LIMIT_KEY_BYTES);
+    return STATUS_OK;
+}
+
+status document_key_split(const struct collection *collection, bytes joined, struct document_key *out)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < collection->definition.partition_path_count; i++) {
+        size_t part = key_value_length(bytes_from(joined, len), KEY_ASCENDING);
+        if (part == 0)
+            return status_of(CORRUPT, "a stored document key does not fit the partition key paths");
+        len += part;
+    }
+    out->partition = bytes_of(joined.data, len);
+    out->id = bytes_from(joined, len);
+    return STATUS_OK;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------- */
+
+status document_locate(struct request *request, struct storage_view *view,
+                       const struct collection *collection, bytes locator_key, struct stamp *stamp_out,
+                       uint64_t *birth_out, bool *is_there_out)
+{
+    struct engine *engine = request->engine;
+    struct row_address rows = address(collection->state->partition, SPACE_ROWS);
+    struct storage_value pin;
+    bytes dates;
+
+    *is_there_out = false;
+    status s = storage_get(engine->storage, view, rows, locator_key, &pin);
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    bool is_sound = row_read_locator(pin.value, stamp_out, birth_out);
+    s = is_sound ? arena_copy(request->arena, stamp_out->dates, &dates)
+                 : status_of(CORRUPT, "a stored locator row is damaged");
+    storage_value_release(engine->storage, &pin);
+    TRY(s);
+    stamp_out->dates = dates;
+    *is_there_out = true;
+    return STATUS_OK;
+}
+
+status body_read(struct engine *engine, struct storage_view *view, partition_id partition,
+                 const struct stamp *stamp, struct storage_value *pin_out, struct row_body *out)
+{
+    uint8_t slot[ROW_SLOT_BYTES];
+
+    row_key_slot(slot, stamp->lane, expiry_order(stamp), stamp->seq);
+    TRY(storage_get(engine->storage, view, address(partition, SPACE_BODIES), bytes_of(slot, sizeof(slot)),
+                    pin_out));
+    if (row_read_body(pin_out->value, out))
+        return STATUS_OK;
+    storage_value_release(engine->storage, pin_out);
+    return status_of(CORRUPT, "a stored document is damaged");
+}
+
+status document_judge(struct engine *engine, struct storage_view *view, struct arena *arena,
+                      const struct collection *collection, const struct stamp *stamp, time_ms now,
+                      enum verdict *out)
+{
+    struct storage_value pin;
+    struct row_body body;
+
+    *out = expiry_judge(&collection->policy, stamp, now);
+    if (*out != UNDECIDED)
+        return STATUS_OK;
+    status s = body_read(engine, view, collection->state->partition, stamp, &pin, &body);
+    if (s.code == NOT_FOUND) {
+        *out = DEAD; /* cut off: it had died before */
+        return STATUS_OK;
+    }
+    TRY(s);
+    *out = expiry_judge_document(&collection->policy, stamp, body.document, arena, now);
+    storage_value_release(engine->storage, &pin);
+    return STATUS_OK;
+}
+
+bool collection_is_cut(struct engine *engine, struct collection_state *state, const struct stamp *stamp)
+{
+    pthread_mutex_lock(&engine->figures_lock);
+    int64_t cut_upto_s = state->lanes[stamp->lane].cut_upto_s;
+    pthread_mutex_unlock(&engine->figures_lock);
+    return row_order_second(expiry_order(stamp)) <= cut_upto_s;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------- */
+
+enum { READ_TRIES = 100 };
+
+static status not_found(void)
+{
+    return status_of(NOT_FOUND, "there is no document with this key");
+}
+
+/* One try; NOT_FOUND with *is_moved_out if the body was not where the locator said. */
+static status read_once(struct request *request, const struct collection *collection, bytes locator_key,
+                        struct document *out, bool *is_moved_out)
+{
+    struct engine *engine = request->engine;
+    struct stamp stamp;
+    struct row_body body;
+    bool is_there;
+
+    *is_moved_out = false;
+    TRY(document_locate(request, request->view, collection, locator_key, &stamp, &out->birth_seq,
+                        &is_there));
+    if (!is_there)
+        return not_found();
+    enum verdict verdict = expiry_judge(&collection->policy, &stamp, request->now);
+    if (verdict == DEAD)
+        return not_found();
+    status s = body_read(engine, request->view, collection->state->partition, &stamp, &out->pin, &body);
+    *is_moved_out = s.code == NOT_FOUND;
+    TRY(s);
+    if (verdict == UNDECIDED &&
+        expiry_judge_document(&collection->policy, &stamp, body.document, request->arena,
+                              request->now) == DEAD) {
+        storage_value_release(engine->storage, &out->pin);
+        return not_found();
+    }
+    out->bson = body.document;
+    out->seq = stamp.seq;
+    out->written_at_s = stamp.written_at_s;
+    out->own_ttl = stamp.own_ttl;
+    return STATUS_OK;
+}
+
+status document_read(struct request *request, const struct collection *collection,
+                     struct document_key key, struct document *out)
+{
+    struct buffer locator = buffer_in(request->arena);
+    bytes locator_key;
+    bool is_moved = true;
+    status s = not_found();
+
+    *out = (struct document){ .key = key };
+    row_key_locator(&locator, key);
+    TRY(buffer_finish(&locator, &locator_key));
+    for (int i = 0; i < READ_TRIES && is_moved; i++)
+        s = read_once(request, collection, locator_key, out, &is_moved);
+    if (is_moved)
+        return status_of(CORRUPT, "a document's body is missing");
+    if (s.code == OK)
+        metrics_add(request->engine->metrics, METRIC_documents_read_total, 1);
+    return s;
+}
+
+void document_release(struct request *request, struct document *document)
+{
+    if (document->pin.value.data) /* a slot scan lends its own row */
+        storage_value_release(request->engine->storage, &document->pin);
+    document->bson = BYTES_NONE;
+}

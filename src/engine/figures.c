@@ -1,0 +1,238 @@
+/* Figures: exact counts of the living and the dead, and when the living will die.
+ *
+ * In a collection whose documents all lie in the lane that ends them, everything follows from the
+ * lanes' counters. Where a policy change has left documents that another rule ends first (is_mixed),
+ * the documents are counted by a scan until the purger has found the collection pure again.
+ *
+ * Threads: any. The dead seconds are summed in a barrier of the commit queue. */
+#include "engine/lane.h"
+
+/* ---- by counters ---------------------------------------------------------------------------------- */
+
+/* Figures are taken with nothing in flight, so that counters, sums and stored rows agree. */
+struct taking {
+    struct commit commit;
+    struct request *request;
+    const struct collection *collection;
+    struct collection_figures *out;
+};
+
+static int64_t last_dead_second(const struct collection *collection, unsigned lane, time_ms now)
+{
+    return expiry_last_dead_second(lane, expiry_lane_horizon(&collection->policy, lane, now));
+}
+
+/* Moves the sum over a lane's dead seconds to where the horizon stands. */
+static status advance_lane(struct request *request, const struct collection *collection, unsigned lane)
+{
+    struct lane_state *at = &collection->state->lanes[lane];
+    int64_t upto_s = last_dead_second(collection, lane, request->now);
+    struct storage_counters sum;
+
+    if (at->dead_upto_s == upto_s)
+        return STATUS_OK;
+    bool is_behind = upto_s < at->dead_upto_s;
+    int64_t from_s = is_behind || at->dead_upto_s == INT64_MIN ? INT64_MIN : at->dead_upto_s + 1;
+    TRY(lane_sum(request->engine, request->arena, collection->state, lane, from_s, upto_s, &sum));
+    pthread_mutex_lock(&request->engine->figures_lock);
+    at->dead_documents = (is_behind ? 0 : at->dead_documents) + sum.first;
+    at->dead_bytes = (is_behind ? 0 : at->dead_bytes) + sum.second;
+    at->dead_upto_s = upto_s;
+    pthread_mutex_unlock(&request->engine->figures_lock);
+    return STATUS_OK;
+}
+
+/* Documents of a date lane that died within the second in which the horizon stands. */
+static status count_border(struct request *request, const struct collection *collection, unsigned lane,
+                           struct storage_counters *out)
+{
+    struct engine *engine = request->engine;
+    time_ms horizon = expiry_lane_horizon(&collection->policy, lane, request->now);
+    struct buffer start = buffer_in(request->arena), stop = buffer_in(request->arena);
+    struct storage_range range = { 0 };
+    struct storage_scan *scan;
+    bytes key, value;
+
+    *out = (struct storage_counters){ 0 };
+    if (lane < LANE_DATES || horizon == INT64_MIN || horizon == INT64_MAX)
+        return STATUS_OK;
+    row_key_lane_from(&start, lane, (last_dead_second(collection, lane, request->now) + 1) * 1000);
+    row_key_lane_from(&stop, lane, horizon + 1);
+    TRY(buffer_finish(&start, &range.start));
+    TRY(buffer_finish(&stop, &range.end));
+    TRY(storage_scan_open(engine->storage, NULL, address(collection->state->partition, SPACE_BODIES),
+                          &range, &scan));
+    while (storage_scan_next(scan, &key, &value)) {
+        struct row_body body;
+        out->first++;
+        out->second += row_read_body(value, &body) ? body.stamp.body_len : 0;
+    }
+    status s = storage_scan_status(scan);
+    storage_scan_close(scan);
+    return s;
+}
+
+static status note_oldest(struct request *request, const struct collection *collection, unsigned lane,
+                          struct collection_figures *out)
+{
+    int64_t second;
+    status s = lane_first_second(request->engine, request->arena, collection->state, lane, &second);
+
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    int64_t age = int64_sub_saturating(
+        request->now, expiry_lane_deadline(&collection->policy, lane, second * 1000));
+    if (age > out->oldest_dead_age_ms)
+        out->oldest_dead_age_ms = age;
+    return STATUS_OK;
+}
+
+static status take_lane(struct request *request, const struct collection *collection, unsigned lane,
+                        struct collection_figures *out)
+{
+    const struct lane_state *at = &collection->state->lanes[lane];
+    struct storage_counters border;
+
+    if (at->documents == 0)
+        return STATUS_OK;
+    TRY(advance_lane(request, collection, lane));
+    TRY(count_border(request, collection, lane, &border));
+    uint64_t dead = (uint64_t)(at->dead_documents + border.first);
+    uint64_t dead_bytes = (uint64_t)(at->dead_bytes + border.second);
+    out->documents += (uint64_t)at->documents - dead;
+    out->bytes += (uint64_t)at->bytes - dead_bytes;
+    out->dead_documents += dead;
+    out->dead_bytes += dead_bytes;
+    return dead > 0 ? note_oldest(request, collection, lane, out) : STATUS_OK;
+}
+
+static status take_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct taking *taking = commit->owner;
+
+    (void)batch;
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+        TRY(take_lane(taking->request, taking->collection, lane, taking->out));
+    return STATUS_OK;
+}
+
+static status figures_by_counters(struct request *request, const struct collection *collection,
+                                  struct collection_figures *out)
+{
+    struct taking taking = { .request = request, .collection = collection, .out = out };
+
+    taking.commit = (struct commit){ .stamp = take_stamp, .owner = &taking, .is_barrier = true };
+    status s = commit_and_wait(request->engine->queue, &taking.commit);
+    return s.code == WRITES_STOPPED ? take_stamp(&taking.commit, NULL) : s;
+}
+
+/* ---- by scan -------------------------------------------------------------------------------------- */
+
+static status figures_by_scan(struct request *request, const struct collection *collection,
+                              struct collection_figures *out)
+{
+    struct engine *engine = request->engine;
+    struct scan *scan;
+    struct scan_row row;
+    int64_t documents = 0, size = 0;
+
+    TRY(scan_open_slots(request, collection, &scan));
+    while (scan_next(scan, &row)) {
+        out->documents++;
+        out->bytes += row.body_len;
+    }
+    status s = scan_status(scan);
+    scan_close(scan);
+    pthread_mutex_lock(&engine->figures_lock);
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
+        documents += collection->state->lanes[lane].documents;
+        size += collection->state->lanes[lane].bytes;
+    }
+    pthread_mutex_unlock(&engine->figures_lock);
+    /* Counters move on while the scan stands still: never below zero. */
+    out->dead_documents = documents > (int64_t)out->documents ? (uint64_t)documents - out->documents : 0;
+    out->dead_bytes = size > (int64_t)out->bytes ? (uint64_t)size - out->bytes : 0;
+    return s;
+}
+
+status collection_figures(struct request *request, const struct collection *collection,
+                          struct collection_figures *out)
+{
+    *out = (struct collection_figures){
+        .purged_documents = atomic_load(&collection->state->purged_documents),
+        .purged_bytes = atomic_load(&collection->state->purged_bytes),
+    };
+    return collection->is_mixed ? figures_by_scan(request, collection, out)
+                                : figures_by_counters(request, collection, out);
+}
+
+/* ---- forecast ------------------------------------------------------------------------------------- */
+
+struct forecast {
+    time_ms from;
+    int64_t step_ms;
+    size_t step_count;
+    uint64_t *counts;
+};
+
+static void forecast_add(const struct forecast *forecast, time_ms falls_due, uint64_t documents)
+{
+    int64_t distance = int64_sub_saturating(falls_due, forecast->from);
+
+    if (distance >= 0 && (uint64_t)(distance / forecast->step_ms) < forecast->step_count)
+        forecast->counts[distance / forecast->step_ms] += documents;
+}
+
+static status forecast_lane(struct request *request, const struct collection *collection, unsigned lane,
+                            const struct forecast *forecast)
+{
+    struct storage_scan *scan;
+    struct storage_counters slice;
+    int64_t second;
+    int64_t from_s = last_dead_second(collection, lane, request->now);
+
+    if (expiry_lane_deadline(&collection->policy, lane, 0) == TIME_NEVER)
+        return STATUS_OK;
+    TRY(slices_open(request->engine, request->arena, collection->state, lane,
+                    from_s == INT64_MIN ? from_s : from_s + 1, INT64_MAX, &scan));
+    while (slices_next(scan, &second, &slice))
+        forecast_add(forecast, expiry_lane_deadline(&collection->policy, lane, second * 1000),
+                     (uint64_t)slice.first);
+    status s = storage_scan_status(scan);
+    storage_scan_close(scan);
+    return s;
+}
+
+static status forecast_by_scan(struct request *request, const struct collection *collection,
+                               const struct forecast *forecast)
+{
+    struct scan *scan;
+    struct scan_row row;
+    status s = STATUS_OK;
+
+    TRY(scan_open_slots(request, collection, &scan));
+    while (s.code == OK && scan_next(scan, &row))
+        forecast_add(forecast, scan_deadline(scan), 1);
+    if (s.code == OK)
+        s = scan_status(scan);
+    scan_close(scan);
+    return s;
+}
+
+status collection_forecast(struct request *request, const struct collection *collection, time_ms from,
+                           int64_t step_ms, size_t step_count, uint64_t *counts)
+{
+    struct forecast forecast = {
+        .from = from, .step_ms = step_ms, .step_count = step_count, .counts = counts
+    };
+
+    if (step_ms < 1)
+        return status_of(INVALID, "a forecast needs a step of at least one millisecond");
+    memset(counts, 0, step_count * sizeof(*counts));
+    if (collection->is_mixed)
+        return forecast_by_scan(request, collection, &forecast);
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+        TRY(forecast_lane(request, collection, lane, &forecast));
+    return STATUS_OK;
+}

@@ -1,0 +1,239 @@
+/* Index key: which entries a document has in an index.
+ *
+ * A field index follows all its paths together. Where one of them meets an array, the entries fork,
+ * one branch per element, and all paths that go through that same array follow the element; a second
+ * array beside it cannot be indexed (the entries would multiply). An array at the end of a path gives
+ * its elements; an empty one gives undefined. What is not there is missing, or null if the index says so.
+ *
+ * Keeps: entries are sorted and without doubles; their number is bounded by LIMIT_ENTRIES_PER_DOCUMENT.
+ * Pure apart from the arena. Start reading at index_collect(). */
+#include "engine/state.h"
+
+#include <stdlib.h>
+
+/* Where one path stands: a value and the parts still to be followed. */
+struct place {
+    struct value value;
+    size_t next_part;
+    bool is_final; /* an array element at the end of the path: taken as it is */
+};
+
+struct expansion {
+    struct arena *arena;
+    const struct index *index;
+    struct index_entries *out;
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct index_entry *left = a;
+    const struct index_entry *right = b;
+
+    if (left->index_id != right->index_id)
+        return left->index_id < right->index_id ? -1 : 1;
+    return bytes_compare(left->values, right->values);
+}
+
+void index_entries_sort(struct index_entries *entries)
+{
+    size_t kept = 0;
+
+    if (entries->count > 1)
+        qsort(entries->items, entries->count, sizeof(entries->items[0]), compare_entries);
+    for (size_t i = 0; i < entries->count; i++) {
+        if (kept == 0 || compare_entries(&entries->items[kept - 1], &entries->items[i]) != 0)
+            entries->items[kept++] = entries->items[i];
+    }
+    entries->count = kept;
+}
+
+status index_entries_add(struct arena *arena, struct index_entries *entries, uint32_t index_id,
+                         bytes values)
+{
+    if (values.len > LIMIT_KEY_BYTES)
+        return status_fail(arena, TOO_LARGE, "an index entry would have %zu bytes, limit %d",
+                           values.len, LIMIT_KEY_BYTES);
+    if (entries->count == LIMIT_ENTRIES_PER_DOCUMENT)
+        return status_fail(arena, TOO_LARGE, "the document has more than %d index entries, the limit",
+                           LIMIT_ENTRIES_PER_DOCUMENT);
+    if (entries->count == entries->room) {
+        struct index_entry *more;
+        size_t room = entries->room ? entries->room * 2 : 8;
+        TRY(ARENA_NEW(arena, room, &more));
+        if (entries->count)
+            memcpy(more, entries->items, entries->count * sizeof(*more));
+        entries->items = more;
+        entries->room = room;
+    }
+    entries->items[entries->count++] = (struct index_entry){ .index_id = index_id, .values = values };
+    return STATUS_OK;
+}
+
+static bool has_parts_left(const struct expansion *expansion, size_t field, const struct place *place)
+{
+    return place->next_part < expansion->index->paths[field]->count;
+}
+
+static struct value find_in(struct value document, bytes name)
+{
+    struct document_walk walk = document_fields(value_document(document));
+    struct field field;
+
+    while (document_next(&walk, &field)) {
+        if (bytes_equal(field.name, name))
+            return field.value;
+    }
+    return (struct value){ .type = VALUE_MISSING };
+}
+
+static bool is_position(bytes part)
+{
+    for (size_t i = 0; i < part.len; i++) {
+        if (part.data[i] < '0' || part.data[i] > '9')
+            return false;
+    }
+    return part.len > 0 && (part.len == 1 || part.data[0] != '0');
+}
+
+/* Follows a path until its end, an array, or nowhere. A part that is a position goes into the array. */
+static void walk_place(const struct expansion *expansion, size_t field, struct place *place)
+{
+    const struct path *path = expansion->index->paths[field];
+
+    while (has_parts_left(expansion, field, place) && !place->is_final) {
+        bytes part = path->parts[place->next_part];
+        if (place->value.type == VALUE_ARRAY) {
+            struct value at = is_position(part) ? find_in(place->value, part)
+                                                : (struct value){ .type = VALUE_MISSING };
+            if (at.type == VALUE_MISSING)
+                return;
+            place->value = at;
+        } else if (place->value.type == VALUE_DOCUMENT) {
+            place->value = find_in(place->value, part);
+        } else {
+            place->value = (struct value){ .type = VALUE_MISSING };
+            place->next_part = path->count;
+            return;
+        }
+        place->next_part++;
+    }
+}
+
+static status emit(struct expansion *expansion, const struct place *places)
+{
+    const struct index_definition *definition = &expansion->index->definition;
+    struct buffer key = buffer_in(expansion->arena);
+    bytes values;
+    bool has_any = false;
+
+    for (size_t i = 0; i < definition->field_count; i++) {
+        struct value value = places[i].value;
+        has_any |= value.type != VALUE_MISSING;
+        if (value.type == VALUE_MISSING && definition->is_missing_null)
+            value = (struct value){ .type = VALUE_NULL };
+        key_append_value(&key, value, definition->fields[i].order);
+    }
+    if (definition->is_sparse && !has_any)
+        return STATUS_OK;
+    TRY(buffer_finish(&key, &values));
+    return index_entries_add(expansion->arena, expansion->out, expansion->index->id, values);
+}
+
+static bool stands_at_array(const struct place *place)
+{
+    return place->value.type == VALUE_ARRAY && !place->is_final;
+}
+
+/* The array at which some paths stand; INVALID if they stand at different ones. */
+static status common_array(const struct expansion *expansion, const struct place *places,
+                           struct value *array_out)
+{
+    *array_out = (struct value){ .type = VALUE_MISSING };
+    for (size_t i = 0; i < expansion->index->definition.field_count; i++) {
+        if (!stands_at_array(&places[i]))
+            continue;
+        if (array_out->type == VALUE_ARRAY && array_out->raw.data != places[i].value.raw.data) {
+            bytes name = expansion->index->definition.name;
+            return status_fail(expansion->arena, INVALID,
+                               "index '%.*s' cannot hold a document with arrays in two of its fields",
+                               (int)name.len, (const char *)name.data);
+        }
+        *array_out = places[i].value;
+    }
+    return STATUS_OK;
+}
+
+static status expand(struct expansion *expansion, struct place *places, unsigned depth);
+
+/* One branch: every path that stood at the array goes on with the element (missing: it was empty). */
+static status expand_element(struct expansion *expansion, const struct place *places, bytes array,
+                             const struct value *element, unsigned depth)
+{
+    size_t count = expansion->index->definition.field_count;
+    struct place branch[LIMIT_INDEX_FIELDS];
+
+    memcpy(branch, places, count * sizeof(*branch));
+    for (size_t i = 0; i < count; i++) {
+        if (!stands_at_array(&places[i]) || places[i].value.raw.data != array.data)
+            continue;
+        bool is_end = !has_parts_left(expansion, i, &places[i]);
+        branch[i].value = element ? *element
+                                  : (struct value){ .type = is_end ? VALUE_UNDEFINED : VALUE_MISSING };
+        branch[i].is_final = is_end || !element;
+        /* An array directly inside an array is not entered by name. */
+        if (!is_end && branch[i].value.type == VALUE_ARRAY)
+            branch[i] = (struct place){ .value = { .type = VALUE_MISSING }, .is_final = true };
+    }
+    return expand(expansion, branch, depth + 1);
+}
+
+static status expand(struct expansion *expansion, struct place *places, unsigned depth)
+{
+    struct value array;
+    struct field element;
+    bool is_empty = true;
+
+    if (depth > LIMIT_NESTING_DEPTH)
+        return status_of(TOO_LARGE, "the document is nested too deeply for an index");
+    for (size_t i = 0; i < expansion->index->definition.field_count; i++)
+        walk_place(expansion, i, &places[i]);
+    TRY(common_array(expansion, places, &array));
+    if (array.type == VALUE_MISSING)
+        return emit(expansion, places);
+    struct document_walk walk = document_fields(value_document(array));
+    while (document_next(&walk, &element)) {
+        is_empty = false;
+        TRY(expand_element(expansion, places, array.raw, &element.value, depth));
+    }
+    return is_empty ? expand_element(expansion, places, array.raw, NULL, depth) : STATUS_OK;
+}
+
+status index_collect(struct engine *engine, struct arena *arena, const struct index *index,
+                     bytes document, struct index_entries *out)
+{
+    struct expansion expansion = { .arena = arena, .index = index, .out = out };
+    struct place places[LIMIT_INDEX_FIELDS];
+
+    if (index->definition.is_partial &&
+        !engine->options.predicate(engine->options.predicate_context, index->definition.predicate,
+                                   document))
+        return STATUS_OK;
+    if (index->definition.kind == INDEX_PATHS)
+        return index_collect_paths(arena, index, document, out);
+    for (size_t i = 0; i < index->definition.field_count; i++)
+        places[i] = (struct place){ .value = { .type = VALUE_DOCUMENT, .raw = document } };
+    return expand(&expansion, places, 0);
+}
+
+status index_collect_all(struct engine *engine, struct arena *arena,
+                         const struct collection *collection, bytes document,
+                         struct index_entries *out)
+{
+    *out = (struct index_entries){ 0 };
+    for (size_t i = 0; i < collection->index_count; i++) {
+        if (collection->indexes[i].state != INDEX_FAILED)
+            TRY(index_collect(engine, arena, &collection->indexes[i], document, out));
+    }
+    index_entries_sort(out);
+    return STATUS_OK;
+}

@@ -1,0 +1,239 @@
+/* Index paths: the index over path patterns, one entry per scalar below an included path.
+ *
+ * A pattern is /part/part/... with a last part of ? (exactly here) or * (everything below); [] is a
+ * step into an array; a part may be quoted ("a/b", with \" and \\ inside). The deepest matching
+ * pattern decides; at equal depth ? is more exact than *, and an exclusion beats an inclusion.
+ *
+ * An entry's key is the path, step by step (0x04 and the name, or 0x03 for []), an end mark 0x01, and
+ * the value. So all values of one path lie together, in order.
+ *
+ * Pure apart from the arena. Start reading at index_collect_paths(). */
+#include "engine/state.h"
+
+enum { STEP_END = 0x01, STEP_ARRAY = 0x03, STEP_NAME = 0x04 };
+
+struct step {
+    bool is_array;
+    bytes name;
+};
+
+struct pattern {
+    struct step *steps;
+    size_t count;
+    bool is_subtree; /* ends in *, otherwise in ? */
+    bool is_included;
+};
+
+/* ---- parsing: pattern = ( '/' part )+ ; part = '[]' | '*' | '?' | quoted | plain --------------------- */
+
+static status bad_pattern(struct arena *arena, bytes text, const char *why)
+{
+    return status_fail(arena, INVALID, "path '%.*s' %s", (int)text.len, (const char *)text.data, why);
+}
+
+static status parse_quoted(struct arena *arena, bytes text, size_t *at, bytes *out)
+{
+    struct buffer name = buffer_in(arena);
+
+    for (++*at; *at < text.len && text.data[*at] != '"'; ++*at) {
+        if (text.data[*at] == '\\' && *at + 1 < text.len)
+            ++*at;
+        buffer_append_byte(&name, text.data[*at]);
+    }
+    if (*at == text.len)
+        return bad_pattern(arena, text, "has an opening quote without a closing one");
+    ++*at;
+    return buffer_finish(&name, out);
+}
+
+static status parse_part(struct arena *arena, bytes text, size_t *at, bytes *part, bool *is_quoted)
+{
+    if (*at >= text.len || text.data[*at] != '/')
+        return bad_pattern(arena, text, "must have a / before each part");
+    ++*at;
+    *is_quoted = *at < text.len && text.data[*at] == '"';
+    if (*is_quoted)
+        return parse_quoted(arena, text, at, part);
+    size_t start = *at;
+    while (*at < text.len && text.data[*at] != '/')
+        ++*at;
+    *part = bytes_of(text.data + start, *at - start);
+    return part->len ? STATUS_OK : bad_pattern(arena, text, "has an empty part");
+}
+
+static status parse_steps(struct arena *arena, bytes text, struct pattern *out, bool *is_ended_out)
+{
+    size_t at = 0;
+
+    *is_ended_out = false;
+    TRY(ARENA_NEW(arena, LIMIT_PATH_COMPONENTS, &out->steps));
+    while (at < text.len) {
+        bytes part;
+        bool is_quoted = false;
+        if (*is_ended_out)
+            return bad_pattern(arena, text, "has something behind its * or ?");
+        TRY(parse_part(arena, text, &at, &part, &is_quoted));
+        bool is_star = !is_quoted && bytes_equal(part, BYTES_LITERAL("*"));
+        bool is_mark = !is_quoted && bytes_equal(part, BYTES_LITERAL("?"));
+        *is_ended_out = is_star || is_mark;
+        out->is_subtree = is_star;
+        if (*is_ended_out)
+            continue;
+        if (out->count == LIMIT_PATH_COMPONENTS)
+            return bad_pattern(arena, text, "has too many parts");
+        bool is_array = !is_quoted && bytes_equal(part, BYTES_LITERAL("[]"));
+        out->steps[out->count++] = (struct step){ .is_array = is_array, .name = part };
+    }
+    return STATUS_OK;
+}
+
+static status parse_pattern(struct arena *arena, bytes text, bool is_included, struct pattern *out)
+{
+    bool is_ended;
+
+    *out = (struct pattern){ .is_included = is_included };
+    if (text.len == 0 || text.len > LIMIT_PATH_BYTES)
+        return bad_pattern(arena, text, "must have 1 to 4096 bytes");
+    TRY(parse_steps(arena, text, out, &is_ended));
+    return is_ended ? STATUS_OK : bad_pattern(arena, text, "must end in /* or /?");
+}
+
+static status parse_patterns(struct arena *arena, const struct index_definition *definition,
+                             struct pattern **out)
+{
+    size_t count = definition->included_count + definition->excluded_count;
+
+    TRY(ARENA_NEW(arena, count, out));
+    for (size_t i = 0; i < definition->included_count; i++)
+        TRY(parse_pattern(arena, definition->included[i], true, &(*out)[i]));
+    for (size_t i = 0; i < definition->excluded_count; i++)
+        TRY(parse_pattern(arena, definition->excluded[i], false,
+                          &(*out)[definition->included_count + i]));
+    return STATUS_OK;
+}
+
+status index_check_patterns(struct arena *arena, const struct index_definition *definition)
+{
+    struct pattern *patterns;
+    size_t count = definition->included_count + definition->excluded_count;
+
+    if (definition->included_count > LIMIT_PATH_PATTERNS ||
+        definition->excluded_count > LIMIT_PATH_PATTERNS)
+        return status_fail(arena, TOO_LARGE, "an index has %zu path patterns, limit %d", count,
+                           LIMIT_PATH_PATTERNS);
+    return parse_patterns(arena, definition, &patterns);
+}
+
+/* ---- walking a document --------------------------------------------------------------------------- */
+
+struct path_walk {
+    struct arena *arena;
+    const struct index *index;
+    const struct pattern *patterns;
+    size_t pattern_count;
+    struct step steps[LIMIT_NESTING_DEPTH + 1];
+    size_t depth;
+    struct index_entries *out;
+};
+
+static bool pattern_matches(const struct pattern *pattern, const struct path_walk *walk)
+{
+    if (pattern->count > walk->depth || (!pattern->is_subtree && pattern->count != walk->depth))
+        return false;
+    for (size_t i = 0; i < pattern->count; i++) {
+        const struct step *want = &pattern->steps[i], *have = &walk->steps[i];
+        if (want->is_array != have->is_array ||
+            (!want->is_array && !bytes_equal(want->name, have->name)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_more_exact(const struct pattern *a, const struct pattern *b)
+{
+    if (a->count != b->count)
+        return a->count > b->count;
+    if (a->is_subtree != b->is_subtree)
+        return !a->is_subtree;
+    return !a->is_included;
+}
+
+static bool is_included(const struct path_walk *walk)
+{
+    const struct pattern *best = NULL;
+
+    for (size_t i = 0; i < walk->pattern_count; i++) {
+        const struct pattern *pattern = &walk->patterns[i];
+        if (pattern_matches(pattern, walk) && (!best || is_more_exact(pattern, best)))
+            best = pattern;
+    }
+    return best && best->is_included;
+}
+
+static void append_steps(struct buffer *key, const struct step *steps, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        buffer_append_byte(key, steps[i].is_array ? STEP_ARRAY : STEP_NAME);
+        if (!steps[i].is_array)
+            key_append_bytes(key, steps[i].name);
+    }
+    buffer_append_byte(key, STEP_END);
+}
+
+static status walk_scalar(struct path_walk *walk, struct value value)
+{
+    struct buffer key = buffer_in(walk->arena);
+    bytes values;
+
+    if (!is_included(walk))
+        return STATUS_OK;
+    append_steps(&key, walk->steps, walk->depth);
+    key_append_value(&key, value, KEY_ASCENDING);
+    TRY(buffer_finish(&key, &values));
+    return index_entries_add(walk->arena, walk->out, walk->index->id, values);
+}
+
+static status walk_container(struct path_walk *walk, struct value container)
+{
+    struct document_walk fields = document_fields(value_document(container));
+    struct field field;
+
+    if (walk->depth >= LIMIT_NESTING_DEPTH)
+        return status_of(TOO_LARGE, "the document is nested too deeply for an index");
+    while (document_next(&fields, &field)) {
+        bool is_array = container.type == VALUE_ARRAY;
+        walk->steps[walk->depth++] = (struct step){ .is_array = is_array, .name = field.name };
+        bool is_nested = field.value.type == VALUE_DOCUMENT || field.value.type == VALUE_ARRAY;
+        TRY(is_nested ? walk_container(walk, field.value) : walk_scalar(walk, field.value));
+        walk->depth--;
+    }
+    return STATUS_OK;
+}
+
+status index_collect_paths(struct arena *arena, const struct index *index, bytes document,
+                           struct index_entries *out)
+{
+    struct path_walk *walk;
+    struct pattern *patterns;
+
+    TRY(parse_patterns(arena, &index->definition, &patterns));
+    TRY(ARENA_NEW(arena, 1, &walk));
+    walk->arena = arena;
+    walk->index = index;
+    walk->patterns = patterns;
+    walk->pattern_count = index->definition.included_count + index->definition.excluded_count;
+    walk->out = out;
+    return walk_container(walk, (struct value){ .type = VALUE_DOCUMENT, .raw = document });
+}
+
+void scan_append_path_prefix(struct buffer *out, bytes path)
+{
+    struct pattern pattern = { 0 };
+    bool is_ended;
+
+    if (parse_steps(out->arena, path, &pattern, &is_ended).code != OK) {
+        out->is_failed = true;
+        return;
+    }
+    append_steps(out, pattern.steps, pattern.count);
+}

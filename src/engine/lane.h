@@ -1,0 +1,32 @@
+/* Inside the engine: counters per lane and second, see lane.c. */
+#ifndef ENGINE_LANE_H
+#define ENGINE_LANE_H
+
+#include "engine/state.h"
+
+MUST_USE status lanes_load(struct engine *engine, struct arena *arena, struct collection_state *state);
+/* On the committing thread, before anything of the commit was appended: room for `more` deltas. */
+bool group_reserve(struct engine *engine, size_t more);
+void group_note(struct engine *engine, struct collection_state *state, const struct stamp *stamp,
+                int direction);
+void group_before_write(void *engine, struct storage_batch *batch);
+void group_after_write(void *engine, bool is_written);
+
+/* The counters of seconds from_s..upto_s of a lane, both included. */
+MUST_USE status slices_open(struct engine *engine, struct arena *arena,
+                            const struct collection_state *state, unsigned lane, int64_t from_s,
+                            int64_t upto_s, struct storage_scan **out);
+bool slices_next(struct storage_scan *scan, int64_t *second_out, struct storage_counters *out);
+MUST_USE status lane_sum(struct engine *engine, struct arena *arena,
+                         const struct collection_state *state, unsigned lane, int64_t from_s,
+                         int64_t upto_s, struct storage_counters *out);
+/* NOT_FOUND if the lane is empty. */
+MUST_USE status lane_first_second(struct engine *engine, struct arena *arena,
+                                  const struct collection_state *state, unsigned lane,
+                                  int64_t *second_out);
+/* After a lane was cut off up to and including a second. */
+void lane_forget_cut(struct engine *engine, struct collection_state *state, unsigned lane,
+                     int64_t upto_s, struct storage_counters cut);
+bool lanes_are_empty(struct engine *engine, struct collection_state *state);
+
+#endif

@@ -1,0 +1,50 @@
+/* Who may write what at the same time. Latches are stripes over document keys and unique keys: a write
+ * takes all it needs, in order, before it reads what it will replace, and whoever commits it gives them
+ * back; so they belong to the write, not to a thread. A gate lets many writes into a collection, or one
+ * change of its catalog entry. Lock order: gates by collection id, then latches by stripe. */
+#ifndef ENGINE_LATCH_H
+#define ENGINE_LATCH_H
+
+#include "base/base.h"
+
+#include <pthread.h>
+
+enum { LATCH_STRIPES = 4096, LATCH_SHARDS = 64 };
+
+struct latches {
+    struct latch_shard {
+        pthread_mutex_t lock;
+        pthread_cond_t freed;
+        bool is_held[LATCH_STRIPES / LATCH_SHARDS];
+    } shards[LATCH_SHARDS];
+};
+
+void latches_init(struct latches *latches);
+void latches_destroy(struct latches *latches);
+
+/* A set of stripes, sorted and without doubles; lives in its write's arena. */
+struct latch_set {
+    uint16_t *stripes;
+    size_t count;
+};
+uint16_t latch_stripe(uint64_t hash);
+void latch_set_sort(struct latch_set *set);
+/* Waits for each stripe in turn. */
+void latch_set_take(struct latches *latches, const struct latch_set *set);
+void latch_set_give(struct latches *latches, const struct latch_set *set);
+
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned writers;
+    bool is_closed;
+};
+void gate_init(struct gate *gate);
+void gate_destroy(struct gate *gate);
+void gate_enter(struct gate *gate);
+void gate_leave(struct gate *gate);
+/* Waits until everyone has left and keeps everyone out. */
+void gate_close(struct gate *gate);
+void gate_open(struct gate *gate);
+
+#endif

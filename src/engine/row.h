@@ -1,0 +1,98 @@
+/* Every stored layout: keys and values of all rows, byte by byte, and nothing else. Keys contain no NUL
+ * byte: numbers inside keys are written seven bits to a byte with the top bit set, so fixed width keeps
+ * order. docs/stored-format.md describes the same for people. */
+#ifndef ENGINE_ROW_H
+#define ENGINE_ROW_H
+
+#include "engine/document.h"
+#include "engine/expiry_rule.h"
+#include "storage/storage.h"
+
+enum { ROW_FORMAT_VERSION = 1 };
+
+/* The catalog's own partition; collections have partitions of their own. */
+enum { ROW_CATALOG_PARTITION = 0 };
+partition_id row_partition(uint32_t collection_id);
+bool row_collection_of(partition_id partition, uint32_t *out);
+
+enum {
+    ROW_STAMP_BYTES_MIN = 22,
+    ROW_STAMP_BYTES_MAX = ROW_STAMP_BYTES_MIN + 4 + LIMIT_DATE_RULES * STAMP_DATE_BYTES,
+    ROW_SLOT_BYTES = 1 + 10 + 9,
+};
+
+/* ---- keys in SPACE_META, catalog partition ----------------------------------------------------------- */
+void row_key_format(struct buffer *out);
+void row_key_state(struct buffer *out);
+void row_key_database(struct buffer *out, bytes name);
+void row_key_collection(struct buffer *out, uint32_t id);
+void row_key_dropped(struct buffer *out, uint32_t id);
+/* The id in a collection or dropped key. */
+bool row_id_of(bytes key, uint32_t *out);
+MUST_USE status row_database_name(struct arena *arena, bytes key, bytes *out);
+
+enum { ROW_TAG_FORMAT = 'F', ROW_TAG_STATE = 'S', ROW_TAG_DATABASE = 'd', ROW_TAG_COLLECTION = 'c',
+       ROW_TAG_DROPPED = 'x' };
+
+/* ---- keys in SPACE_META, a collection's partition ------------------------------------------------------ */
+enum { ROW_TAG_SLICE = 'n', ROW_TAG_TOTAL = 't', ROW_TAG_CUT = 'h', ROW_TAG_BUILD = 'b' };
+/* Counters (documents, bytes) of the documents whose order falls into one second. */
+void row_key_slice(struct buffer *out, unsigned lane, int64_t second);
+bool row_slice_of(bytes key, unsigned *lane_out, int64_t *second_out);
+/* The second of its lane into which an order falls. */
+int64_t row_order_second(time_ms order);
+void row_key_total(struct buffer *out, unsigned lane);
+void row_key_cut(struct buffer *out, unsigned lane);
+void row_key_build(struct buffer *out, uint32_t index_id);
+
+/* ---- keys in SPACE_ROWS --------------------------------------------------------------------------------- */
+enum { ROW_TAG_LOCATOR = 'L', ROW_TAG_INDEX = 'I' };
+void row_key_locator(struct buffer *out, struct document_key key);
+/* Start of all rows of an index; the encoded values and the document key follow. */
+void row_key_index(struct buffer *out, uint32_t index_id);
+bool row_index_id_of(bytes key, uint32_t *id_out, bytes *rest_out);
+
+/* ---- keys in SPACE_BODIES --------------------------------------------------------------------------------- */
+void row_key_slot(uint8_t out[ROW_SLOT_BYTES], unsigned lane, time_ms order, uint64_t seq);
+bool row_slot_of(bytes key, unsigned *lane_out, time_ms *order_out, uint64_t *seq_out);
+/* First key of a lane, or of a lane from an order on. */
+void row_key_lane(struct buffer *out, unsigned lane);
+void row_key_lane_from(struct buffer *out, unsigned lane, time_ms order);
+
+/* ---- values ------------------------------------------------------------------------------------------------ */
+/* Length of a stamp's encoding; it depends only on own ttl and number of dates. */
+size_t row_stamp_len(const struct stamp *stamp);
+void row_write_stamp(uint8_t *out, const struct stamp *stamp);
+/* Reads a stamp at the front of `value`; `dates` stays borrowed. */
+bool row_read_stamp(bytes value, struct stamp *out, bytes *rest_out);
+
+/* Locator: stamp, birth. */
+bool row_read_locator(bytes value, struct stamp *out, uint64_t *birth_out);
+/* Index row: stamp, length of the encoded values in the key (the rest of the key is the document's). */
+bool row_read_index(bytes value, struct stamp *out, size_t *values_len_out);
+/* Body: stamp, birth, document key, document. */
+struct row_body {
+    struct stamp stamp;
+    uint64_t birth_seq;
+    bytes key;
+    bytes document;
+};
+bool row_read_body(bytes value, struct row_body *out);
+size_t row_body_head_len(const struct stamp *stamp, size_t key_len);
+void row_write_body_head(uint8_t *out, const struct stamp *stamp, uint64_t birth_seq, bytes key);
+
+struct row_state {
+    uint64_t last_seq;
+    time_ms clock_mark;
+    bool is_leap_pending;
+    bool are_date_rules_off;
+    uint32_t next_collection_id;
+};
+void row_write_state(struct buffer *out, const struct row_state *state);
+bool row_read_state(bytes value, struct row_state *out);
+
+/* The catalog entry of one collection; everything read is in `memory`. */
+void row_write_collection(struct buffer *out, const struct collection *collection);
+MUST_USE status row_read_collection(struct arena *memory, bytes value, struct collection *out);
+
+#endif

@@ -1,0 +1,276 @@
+/* Scan: walking a collection in key, index or slot order, the dead left out.
+ *
+ * Locators and index rows carry the stamp, so they are judged without touching a body; only documents
+ * older than a TTL index need a look at theirs. A slot scan jumps over everything below a lane's
+ * horizon. Resuming works by position: the key of the last row, and the scan goes on right behind it.
+ *
+ * Keeps: a scan sees the request's one instant; rows are borrowed until the next call.
+ * Threads: a scan belongs to its request. */
+#include "engine/state.h"
+
+struct scan {
+    struct request *request;
+    const struct collection *collection;
+    const struct index *index;
+    bool is_by_slot;
+    size_t prefix_len; /* of the tag, and the index id, in every key */
+    struct storage_view *view;
+    struct storage_scan *rows;
+    bytes key;
+    struct stamp stamp;
+    struct row_body body; /* slot scans */
+    uint64_t birth_seq;
+    time_ms horizons[LANE_COUNT];
+    struct scan_row row;
+    status failure;
+};
+
+/* ---- bounds --------------------------------------------------------------------------------------- */
+
+/* The smallest key that is greater than all keys with this prefix; empty if there is none. */
+static status prefix_end(struct arena *arena, bytes prefix, bytes *out)
+{
+    bytes copy;
+
+    TRY(arena_copy(arena, prefix, &copy));
+    uint8_t *data = (uint8_t *)(uintptr_t)copy.data;
+    while (copy.len > 0 && data[copy.len - 1] == 0xFF)
+        copy.len--;
+    if (copy.len > 0)
+        data[copy.len - 1]++;
+    *out = copy;
+    return STATUS_OK;
+}
+
+static status join(struct arena *arena, bytes prefix, bytes rest, bytes *out)
+{
+    struct buffer joined = buffer_in(arena);
+
+    buffer_append(&joined, prefix);
+    buffer_append(&joined, rest);
+    return buffer_finish(&joined, out);
+}
+
+static status resume(struct arena *arena, const struct scan_spec *spec, bytes prefix,
+                     struct storage_range *range)
+{
+    bytes position, behind;
+
+    if (spec->after.len == 0)
+        return STATUS_OK;
+    TRY(join(arena, prefix, spec->after, &position));
+    if (spec->is_reverse) {
+        if (bytes_compare(position, range->end) < 0 || range->end.len == 0)
+            range->end = position;
+        return STATUS_OK;
+    }
+    TRY(join(arena, position, BYTES_LITERAL("\x01"), &behind));
+    if (bytes_compare(behind, range->start) > 0)
+        range->start = behind;
+    return STATUS_OK;
+}
+
+static status make_range(struct arena *arena, const struct scan_spec *spec, bytes prefix,
+                         struct storage_range *out)
+{
+    bytes end;
+
+    *out = (struct storage_range){ .is_reverse = spec->is_reverse };
+    TRY(join(arena, prefix, spec->start, &out->start));
+    TRY(join(arena, prefix, spec->end, &end));
+    if (spec->end.len == 0 || spec->is_end_inclusive)
+        TRY(prefix_end(arena, end, &out->end));
+    else
+        out->end = end;
+    return resume(arena, spec, prefix, out);
+}
+
+/* ---- opening -------------------------------------------------------------------------------------- */
+
+static status scan_new(struct request *request, const struct collection *collection, struct scan **out)
+{
+    TRY(ARENA_NEW(request->arena, 1, out));
+    (*out)->request = request;
+    (*out)->collection = collection;
+    (*out)->failure = STATUS_OK;
+    return request_view(request, &(*out)->view);
+}
+
+status scan_open(struct request *request, const struct collection *collection,
+                 const struct scan_spec *spec, struct scan **out)
+{
+    struct arena *arena = request->arena;
+    struct buffer prefix_buffer = buffer_in(arena);
+    struct storage_range range;
+    bytes prefix;
+
+    if (spec->index && spec->index->state != INDEX_READY)
+        return status_fail(arena, INVALID, "index '%.*s' is not ready",
+                           (int)spec->index->definition.name.len,
+                           (const char *)spec->index->definition.name.data);
+    TRY(scan_new(request, collection, out));
+    (*out)->index = spec->index;
+    if (spec->index)
+        row_key_index(&prefix_buffer, spec->index->id);
+    else
+        buffer_append_byte(&prefix_buffer, ROW_TAG_LOCATOR);
+    TRY(buffer_finish(&prefix_buffer, &prefix));
+    (*out)->prefix_len = prefix.len;
+    TRY(make_range(arena, spec, prefix, &range));
+    return storage_scan_open(request->engine->storage, (*out)->view,
+                             address(collection->state->partition, SPACE_ROWS), &range, &(*out)->rows);
+}
+
+status scan_open_slots(struct request *request, const struct collection *collection, struct scan **out)
+{
+    struct storage_range all = { .start = BYTES_LITERAL("\x01") };
+
+    TRY(scan_new(request, collection, out));
+    (*out)->is_by_slot = true;
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+        (*out)->horizons[lane] = expiry_lane_horizon(&collection->policy, lane, request->now);
+    return storage_scan_open(request->engine->storage, (*out)->view,
+                             address(collection->state->partition, SPACE_BODIES), &all, &(*out)->rows);
+}
+
+void scan_close(struct scan *scan)
+{
+    storage_scan_close(scan->rows);
+    scan->rows = NULL;
+}
+
+/* ---- walking -------------------------------------------------------------------------------------- */
+
+static bool fail(struct scan *scan, status why)
+{
+    scan->failure = why;
+    return false;
+}
+
+static bool split_key(struct scan *scan, bytes joined)
+{
+    status s = document_key_split(scan->collection, joined, &scan->row.key);
+
+    return s.code == OK || fail(scan, s);
+}
+
+static bool read_row(struct scan *scan, bytes value)
+{
+    size_t values_len = 0;
+    bool is_sound = scan->index ? row_read_index(value, &scan->stamp, &values_len)
+                                : row_read_locator(value, &scan->stamp, &scan->birth_seq);
+    bytes rest = bytes_from(scan->key, scan->prefix_len);
+
+    if (!is_sound || values_len > rest.len)
+        return fail(scan, status_of(CORRUPT, scan->index ? "a stored index row is damaged"
+                                                         : "a stored locator row is damaged"));
+    scan->row.index_key = bytes_of(rest.data, values_len);
+    return split_key(scan, bytes_from(rest, values_len));
+}
+
+static bool next_row(struct scan *scan)
+{
+    enum verdict verdict;
+    bytes value;
+
+    while (storage_scan_next(scan->rows, &scan->key, &value)) {
+        if (!read_row(scan, value))
+            return false;
+        status s = document_judge(scan->request->engine, scan->view, scan->request->arena,
+                                  scan->collection, &scan->stamp, scan->request->now, &verdict);
+        if (s.code != OK)
+            return fail(scan, s);
+        if (verdict == ALIVE)
+            return true;
+    }
+    return false;
+}
+
+/* Jumps over what lies below the lane's horizon; true if it jumped. */
+static bool skip_dead_stretch(struct scan *scan, unsigned lane, time_ms order)
+{
+    time_ms upto = scan->horizons[lane];
+    arena_position mark = arena_mark(scan->request->arena);
+    struct buffer target = buffer_in(scan->request->arena);
+    bytes key;
+
+    /* Every stretch is skipped once: the horizon of a lane that was jumped is taken away. */
+    if (upto == INT64_MIN || order > upto)
+        return false;
+    scan->horizons[lane] = INT64_MIN;
+    row_key_lane_from(&target, lane, int64_add_saturating(upto, 1));
+    status s = buffer_finish(&target, &key);
+    if (s.code == OK)
+        storage_scan_seek(scan->rows, key);
+    arena_release(scan->request->arena, mark);
+    return s.code == OK;
+}
+
+static bool next_slot(struct scan *scan)
+{
+    const struct expiry_policy *policy = &scan->collection->policy;
+    bytes value;
+    unsigned lane;
+    time_ms order;
+    uint64_t seq;
+
+    while (storage_scan_next(scan->rows, &scan->key, &value)) {
+        if (!row_slot_of(scan->key, &lane, &order, &seq))
+            return fail(scan, status_of(CORRUPT, "a stored slot key is damaged"));
+        if (skip_dead_stretch(scan, lane, order))
+            continue;
+        if (!row_read_body(value, &scan->body))
+            return fail(scan, status_of(CORRUPT, "a stored document is damaged"));
+        if (expiry_judge_document(policy, &scan->body.stamp, scan->body.document, scan->request->arena,
+                                  scan->request->now) == DEAD)
+            continue;
+        scan->stamp = scan->body.stamp;
+        return split_key(scan, scan->body.key);
+    }
+    return false;
+}
+
+bool scan_next(struct scan *scan, struct scan_row *out)
+{
+    if (scan->failure.code != OK || !(scan->is_by_slot ? next_slot(scan) : next_row(scan)))
+        return false;
+    scan->row.seq = scan->stamp.seq;
+    scan->row.written_at_s = scan->stamp.written_at_s;
+    scan->row.body_len = scan->stamp.body_len;
+    *out = scan->row;
+    return true;
+}
+
+status scan_status(const struct scan *scan)
+{
+    return scan->failure.code != OK ? scan->failure : storage_scan_status(scan->rows);
+}
+
+status scan_document(struct scan *scan, struct document *out)
+{
+    *out = (struct document){
+        .key = scan->row.key,
+        .seq = scan->stamp.seq,
+        .written_at_s = scan->stamp.written_at_s,
+        .own_ttl = scan->stamp.own_ttl,
+    };
+    if (!scan->is_by_slot)
+        TRY(body_read(scan->request->engine, scan->view, scan->collection->state->partition,
+                      &scan->stamp, &out->pin, &scan->body));
+    out->bson = scan->body.document;
+    out->birth_seq = scan->body.birth_seq;
+    metrics_add(scan->request->engine->metrics, METRIC_documents_read_total, 1);
+    return STATUS_OK;
+}
+
+bytes scan_position(const struct scan *scan)
+{
+    return scan->is_by_slot ? BYTES_NONE : bytes_from(scan->key, scan->prefix_len);
+}
+
+time_ms scan_deadline(const struct scan *scan)
+{
+    ASSERT(scan->is_by_slot);
+    return expiry_deadline(&scan->collection->policy, &scan->stamp, scan->body.document,
+                           scan->request->arena);
+}

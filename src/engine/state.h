@@ -1,0 +1,247 @@
+/* Inside the engine room: the structures that the engine's files share. Nothing outside src/engine
+ * includes this. Each field says who may touch it. */
+#ifndef ENGINE_STATE_H
+#define ENGINE_STATE_H
+
+#include "engine/engine.h"
+#include "engine/latch.h"
+#include "engine/row.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What a lane holds. Changed by the committing thread after each durable group, under figures_lock. */
+struct lane_state {
+    int64_t documents, bytes;           /* physically there, the dead included */
+    int64_t dead_upto_s;                /* the next two count the seconds up to this one */
+    int64_t dead_documents, dead_bytes;
+    int64_t cut_upto_s;                 /* bodies up to this second have been cut off at least once */
+};
+
+struct death_subscription {
+    death_reader *reader;
+    void *context;
+};
+
+struct index_progress {
+    _Atomic unsigned per_mille;
+};
+
+struct collection_state {
+    uint32_t id;
+    partition_id partition;
+    struct gate gate;
+    /* Newest descriptor. Changed only while the gate is closed; read inside the gate. */
+    _Atomic(const struct collection *) current;
+    _Atomic bool is_dropped;                        /* set while the gate is closed */
+    struct lane_state lanes[LANE_COUNT];            /* figures_lock */
+    _Atomic(struct death_subscription *) deaths;    /* changed while the gate is closed */
+    _Atomic uint64_t purged_documents, purged_bytes;
+    _Atomic uint64_t garbage_rows;                  /* rows in SPACE_ROWS whose body was cut off */
+    time_ms next_walk_at;                           /* purger only */
+    struct index_progress progress[LIMIT_INDEXES];  /* by index id */
+    unsigned references;                            /* descriptors; change_lock */
+};
+
+struct database {
+    bytes name;
+    bytes options;
+};
+
+/* Immutable once published; freed when no request can hold it any more. */
+struct catalog {
+    struct arena *memory;
+    size_t database_count;
+    struct database *databases;
+    size_t collection_count;
+    struct collection **collections; /* by database, name */
+    struct collection **by_id;
+    uint64_t retired_epoch;
+    struct catalog *next_retired;
+};
+
+struct request_slot {
+    _Alignas(64) _Atomic int64_t now; /* 0: free; SLOT_STARTING: its now is not known yet */
+    _Atomic uint64_t epoch;
+};
+enum { SLOT_STARTING = INT32_MIN };
+
+/* Changes of counters in the group being committed; the committing thread's. */
+struct lane_delta {
+    struct collection_state *state;
+    unsigned lane;
+    int64_t second;
+    int64_t documents, bytes;
+};
+struct group {
+    struct lane_delta *deltas;
+    size_t count, room;
+    bool is_state_dirty;
+    time_ms clock_mark; /* as last written */
+    bool is_mark_exact; /* write clock_mark as it is: a clean stop */
+};
+
+/* A thread that works in the background and can be woken; see worker.c. */
+struct worker {
+    pthread_t thread;
+    bool is_running;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool is_woken, is_stopping; /* lock */
+    _Atomic bool should_stop;
+};
+
+struct purger {
+    struct worker worker;
+    _Atomic int pause_s;
+    _Atomic bool is_enabled;
+    _Atomic bool is_working;
+    _Atomic uint32_t collection_id;
+    _Atomic int64_t since_ms;
+    _Atomic uint64_t passes;
+    _Atomic int64_t wake_at; /* when it will look next; a write that falls due earlier wakes it */
+    pthread_mutex_t pass_lock; /* one pass at a time */
+    bool has_told_of_leap;     /* pass_lock */
+};
+
+struct engine_sweep {
+    _Atomic(struct engine *) engine; /* NULL until the engine is open: nothing is garbage */
+};
+
+struct engine {
+    struct storage *storage;
+    struct commit_queue *queue;
+    struct engine_options options;
+    struct engine_sweep *sweep;
+    const struct log *log;
+    struct metrics *metrics;
+    struct latches latches;
+
+    _Atomic(struct catalog *) catalog;
+    pthread_mutex_t change_lock;  /* one change of the catalog at a time */
+    struct catalog *retired;      /* change_lock */
+    _Atomic uint32_t next_collection_id;
+    _Atomic bool are_date_rules_off;
+
+    struct request_slot *slots;
+    _Atomic uint64_t epoch;
+
+    _Atomic uint64_t assigned_seq; /* written by the committing thread */
+    _Atomic uint64_t durable_seq;
+    _Atomic int64_t stored_mark;   /* clock mark that is durable */
+    struct group group;            /* the committing thread's */
+    struct arena *group_arena;     /* the committing thread's */
+    pthread_mutex_t figures_lock;
+
+    struct purger purger;
+    struct worker builder;
+    struct worker timekeeper;
+};
+
+/* ---- request.c ---- */
+/* The oldest `now` of a running request, at most `now`; INT64_MIN while one is just starting. */
+time_ms request_oldest_now(struct engine *engine, time_ms now);
+/* The oldest epoch in use; UINT64_MAX if none runs. */
+uint64_t request_oldest_epoch(struct engine *engine);
+MUST_USE status request_view(struct request *request, struct storage_view **out);
+
+/* ---- catalog.c ---- */
+MUST_USE status catalog_load(struct engine *engine, struct arena *arena);
+void catalog_destroy(struct engine *engine);
+/* Frees what no running request can hold; change_lock is held. */
+void catalog_collect(struct engine *engine);
+struct catalog_edit {
+    /* Replaces a collection of the same id; the picture takes over the caller's references. */
+    struct collection *const *add;
+    size_t add_count;
+    uint32_t remove_id; /* 0: none */
+    const struct database *add_databases;
+    size_t add_database_count;
+    bytes remove_database; /* with everything in it */
+};
+MUST_USE status catalog_build(const struct catalog *base, const struct catalog_edit *edit,
+                              struct catalog **out);
+void catalog_publish(struct engine *engine, struct catalog *next);
+void catalog_discard(struct catalog *never_published);
+MUST_USE status collection_state_open(uint32_t id, struct collection_state **out);
+MUST_USE status collection_clone(struct engine *engine, const struct collection *source,
+                                 struct collection **out);
+void collection_release(struct collection *collection);
+/* Connects a descriptor with the shared state, after it was read or cloned. */
+void collection_attach(struct engine *engine, struct collection *collection,
+                       struct collection_state *state);
+const struct database *catalog_lookup_database(const struct catalog *catalog, bytes name);
+const struct collection *catalog_lookup(const struct catalog *catalog, bytes database, bytes name);
+
+/* ---- change.c ---- */
+/* Marks a build as finished or failed; used by index_build.c. */
+MUST_USE status index_finish_build(struct engine *engine, struct arena *arena, uint32_t collection_id,
+                                   uint32_t index_id, bytes failure);
+/* Forgets rules and horizons that nobody needs any more; used by the purger. */
+MUST_USE status collection_finish_clean_up(struct engine *engine, struct arena *arena,
+                                           uint32_t collection_id, uint64_t version, bool is_pure);
+MUST_USE status collection_forget_dropped(struct engine *engine, struct arena *arena, uint32_t id);
+
+/* ---- index_key.c, index_paths.c ---- */
+struct index_entry {
+    uint32_t index_id;
+    bytes values; /* encoded */
+};
+struct index_entries {
+    struct index_entry *items; /* sorted by index and values, no doubles */
+    size_t count, room;
+};
+/* All entries of a document in one index. */
+MUST_USE status index_collect(struct engine *engine, struct arena *arena, const struct index *index,
+                              bytes document, struct index_entries *out);
+MUST_USE status index_collect_all(struct engine *engine, struct arena *arena,
+                                  const struct collection *collection, bytes document,
+                                  struct index_entries *out);
+MUST_USE status index_entries_add(struct arena *arena, struct index_entries *entries, uint32_t index_id,
+                                  bytes values);
+void index_entries_sort(struct index_entries *entries);
+MUST_USE status index_collect_paths(struct arena *arena, const struct index *index, bytes document,
+                                    struct index_entries *out);
+MUST_USE status index_check_patterns(struct arena *arena, const struct index_definition *definition);
+
+/* ---- document.c ---- */
+MUST_USE status document_locate(struct request *request, struct storage_view *view,
+                                const struct collection *collection, bytes locator_key,
+                                struct stamp *stamp_out, uint64_t *birth_out, bool *is_there_out);
+/* The body of a slot; NOT_FOUND if it has moved or gone. */
+MUST_USE status body_read(struct engine *engine, struct storage_view *view, partition_id partition,
+                          const struct stamp *stamp, struct storage_value *pin_out,
+                          struct row_body *out);
+/* Dead or alive, reading the body if the stamp cannot tell. */
+MUST_USE status document_judge(struct engine *engine, struct storage_view *view, struct arena *arena,
+                               const struct collection *collection, const struct stamp *stamp,
+                               time_ms now, enum verdict *out);
+MUST_USE status document_key_split(const struct collection *collection, bytes joined,
+                                   struct document_key *out);
+bool collection_is_cut(struct engine *engine, struct collection_state *state,
+                       const struct stamp *stamp);
+
+/* ---- index_build.c, purger.c, reaper.c, worker.c, engine.c ---- */
+void builder_start(struct engine *engine);
+void purger_start(struct engine *engine);
+void purger_wake(struct engine *engine);
+void builder_wake(struct engine *engine);
+MUST_USE status reaper_walk(struct engine *engine, struct request *request,
+                            const struct collection *collection, time_ms cutoff,
+                            struct purge_result *result);
+MUST_USE status reaper_remove(struct request *request, const struct collection *collection,
+                              struct document_key *keys, size_t count, time_ms cutoff,
+                              struct purge_result *result);
+bool worker_start(struct worker *worker, void *(*run)(void *), void *owner);
+void worker_stop(struct worker *worker);
+void worker_wake(struct worker *worker);
+/* Waits until woken, stopped, or the time is over; false when stopping. */
+bool worker_pause(struct worker *worker, int64_t timeout_ms);
+MUST_USE status state_store(struct engine *engine, time_ms mark);
+
+static inline struct row_address address(partition_id partition, enum storage_space space)
+{
+    return (struct row_address){ .partition = partition, .space = space };
+}
+
+#endif

@@ -1,0 +1,600 @@
+/* Write: preparing documents for a commit, and what happens when it is done.
+ *
+ * A write enters the gates of its collections, takes the latches of all document keys and unique keys
+ * it touches, reads what is there, decides every operation, and lays out the rows. From then on nobody
+ * can change what it has read, so the commit only adds what the committing thread decides: sequence
+ * numbers and the time of writing. Operations on one document collapse into one change of it.
+ *
+ * A dead document counts as absent. If its body is still there, its rows are removed as if it had been
+ * deleted; if it was cut off, what is left of it is garbage for the sweeper.
+ *
+ * Keeps: all rows of a document go into one commit; latches and gates are given back by whoever
+ * committed. Start reading at document_write_begin(). */
+#include "engine/write.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- a small table from keys to pointers, in the arena -------------------------------------------- */
+
+struct table_node {
+    struct table_node *next;
+    uint64_t hash;
+    bytes key;
+    void *item;
+};
+
+static status table_open(struct arena *arena, size_t expected, struct table *out)
+{
+    out->arena = arena;
+    out->bucket_count = 16;
+    while (out->bucket_count < expected * 2)
+        out->bucket_count *= 2;
+    return ARENA_NEW(arena, out->bucket_count, &out->buckets);
+}
+
+static void *table_find(const struct table *table, uint64_t hash, bytes key)
+{
+    struct table_node *node = table->buckets[hash & (table->bucket_count - 1)];
+
+    while (node && (node->hash != hash || !bytes_equal(node->key, key)))
+        node = node->next;
+    return node ? node->item : NULL;
+}
+
+static status table_put(struct table *table, uint64_t hash, bytes key, void *item)
+{
+    struct table_node **bucket = &table->buckets[hash & (table->bucket_count - 1)];
+    struct table_node *node;
+
+    TRY(ARENA_NEW(table->arena, 1, &node));
+    *node = (struct table_node){ .next = *bucket, .hash = hash, .key = key, .item = item };
+    *bucket = node;
+    return STATUS_OK;
+}
+
+/* ---- gates ---------------------------------------------------------------------------------------- */
+
+static int compare_states(const void *a, const void *b)
+{
+    struct collection_state *const *left = a;
+    struct collection_state *const *right = b;
+
+    return ((*left)->id > (*right)->id) - ((*left)->id < (*right)->id);
+}
+
+static status gather_states(struct write *write)
+{
+    size_t count = 0;
+
+    TRY(ARENA_NEW(write->request->arena, write->op_count, &write->states));
+    for (size_t i = 0; i < write->op_count; i++) {
+        struct collection_state *state = write->ops[i].collection->state;
+        if (count == 0 || write->states[count - 1] != state)
+            write->states[count++] = state;
+    }
+    qsort(write->states, count, sizeof(write->states[0]), compare_states);
+    for (size_t i = 0; i < count; i++) {
+        if (write->state_count == 0 || write->states[write->state_count - 1] != write->states[i])
+            write->states[write->state_count++] = write->states[i];
+    }
+    unsigned capabilities = storage_capabilities(write->request->engine->storage);
+    if (write->state_count > 1 && !(capabilities & STORAGE_HAS_MULTI_PARTITION))
+        return status_of(UNSUPPORTED, "this deployment cannot write to several collections in one step");
+    return STATUS_OK;
+}
+
+static status enter_gates(struct write *write)
+{
+    for (; write->entered < write->state_count; write->entered++)
+        gate_enter(&write->states[write->entered]->gate);
+    for (size_t i = 0; i < write->state_count; i++) {
+        if (atomic_load(&write->states[i]->is_dropped))
+            return status_of(NOT_FOUND, "the collection was dropped");
+    }
+    return STATUS_OK;
+}
+
+void write_release(struct write *write)
+{
+    struct engine *engine = write->request->engine;
+
+    if (write->has_latches)
+        latch_set_give(&engine->latches, &write->latches);
+    write->has_latches = false;
+    while (write->entered > 0)
+        gate_leave(&write->states[--write->entered]->gate);
+}
+
+/* ---- step 1: what each operation will touch ------------------------------------------------------- */
+
+static uint64_t hash_document(const struct collection_state *state, bytes locator_key)
+{
+    return bytes_hash(locator_key, state->id);
+}
+
+static uint64_t hash_unique(const struct collection_state *state, const struct index_entry *entry)
+{
+    return bytes_hash(entry->values, ((uint64_t)state->id << 32) ^ entry->index_id ^ (UINT64_C(1) << 63));
+}
+
+static const struct index *index_by_id(const struct collection *collection, uint32_t id)
+{
+    for (size_t i = 0; i < collection->index_count; i++) {
+        if (collection->indexes[i].id == id)
+            return &collection->indexes[i];
+    }
+    return NULL;
+}
+
+static bool is_unique_entry(const struct collection *collection, const struct index_entry *entry)
+{
+    const struct index *index = index_by_id(collection, entry->index_id);
+
+    return index && index->definition.is_unique;
+}
+
+static status check_operation(struct arena *arena, const struct write_op *op)
+{
+    size_t key_len = op->key.partition.len + op->key.id.len;
+
+    if (key_len == 0 || key_len > LIMIT_KEY_BYTES)
+        return status_fail(arena, TOO_LARGE, "the document's key takes %zu bytes, limit %d", key_len,
+                           LIMIT_KEY_BYTES);
+    if (op->kind != WRITE_DELETE && op->document.len > LIMIT_DOCUMENT_BYTES)
+        return status_fail(arena, TOO_LARGE, "the document has %zu bytes, limit %d", op->document.len,
+                           LIMIT_DOCUMENT_BYTES);
+    if (op->own_ttl != TTL_ABSENT && op->own_ttl != TTL_NEVER && op->own_ttl < 1)
+        return status_fail(arena, INVALID, "the document's ttl is %d; it must be -1 or at least 1",
+                           op->own_ttl);
+    return STATUS_OK;
+}
+
+static status outline(struct write *write, struct write_op *op, struct step_of_write *step)
+{
+    struct arena *arena = write->request->arena;
+    struct buffer locator = buffer_in(arena);
+
+    TRY(check_operation(arena, op));
+    step->collection = atomic_load(&op->collection->state->current);
+    row_key_locator(&locator, op->key);
+    TRY(buffer_finish(&locator, &step->locator_key));
+    if (op->kind != WRITE_DELETE)
+        TRY(index_collect_all(write->request->engine, arena, step->collection, op->document,
+                              &step->entries));
+    return STATUS_OK;
+}
+
+static status note_stripe(struct buffer *stripes, uint64_t hash)
+{
+    uint16_t stripe = latch_stripe(hash);
+
+    buffer_append(stripes, bytes_of(&stripe, sizeof(stripe)));
+    return STATUS_OK;
+}
+
+static status take_latches(struct write *write)
+{
+    struct buffer stripes = buffer_in(write->request->arena);
+
+    for (size_t i = 0; i < write->op_count; i++) {
+        const struct step_of_write *step = &write->steps[i];
+        if (write->ops[i].outcome.code != OK)
+            continue;
+        TRY(note_stripe(&stripes, hash_document(step->collection->state, step->locator_key)));
+        for (size_t k = 0; k < step->entries.count; k++) {
+            if (is_unique_entry(step->collection, &step->entries.items[k]))
+                TRY(note_stripe(&stripes,
+                                hash_unique(step->collection->state, &step->entries.items[k])));
+        }
+    }
+    if (stripes.is_failed)
+        return arena_exhausted(write->request->arena);
+    write->latches.stripes = (uint16_t *)(void *)stripes.data;
+    write->latches.count = stripes.len / sizeof(uint16_t);
+    latch_set_sort(&write->latches);
+    latch_set_take(&write->request->engine->latches, &write->latches);
+    write->has_latches = true;
+    return STATUS_OK;
+}
+
+/* ---- step 2: what is there ------------------------------------------------------------------------ */
+
+/* The rows that an old version has in the indexes, and its document where somebody needs to hear of it. */
+static status read_old_rows(struct write *write, struct document_change *change)
+{
+    struct engine *engine = write->request->engine;
+    struct arena *arena = write->request->arena;
+    bool needs_document = change->old_verdict == DEAD && atomic_load(&change->state->deaths);
+    struct storage_value pin;
+    struct row_body body;
+    bytes copy;
+
+    if (change->collection->index_count == 0 && !needs_document)
+        return STATUS_OK;
+    status s = body_read(engine, NULL, change->state->partition, &change->old, &pin, &body);
+    if (s.code == NOT_FOUND)
+        return status_of(CORRUPT, "a document's body is missing");
+    TRY(s);
+    s = arena_copy(arena, body.document, &copy);
+    storage_value_release(engine->storage, &pin);
+    TRY(s);
+    change->old_document = copy;
+    return index_collect_all(engine, arena, change->collection, copy, &change->old_entries);
+}
+
+static status load_change(struct write *write, struct document_change *change)
+{
+    struct request *request = write->request;
+    struct engine *engine = request->engine;
+    uint64_t birth = 0;
+
+    TRY(document_locate(request, NULL, change->collection, change->locator_key, &change->old, &birth,
+                        &change->has_old));
+    if (!change->has_old)
+        return STATUS_OK;
+    TRY(document_judge(engine, NULL, request->arena, change->collection, &change->old, request->now,
+                       &change->old_verdict));
+    if (change->old_verdict == DEAD && collection_is_cut(engine, change->state, &change->old)) {
+        change->has_old = false;
+        return STATUS_OK;
+    }
+    change->is_visible = change->old_verdict == ALIVE;
+    change->visible_seq = change->old.seq;
+    change->birth_seq = change->is_visible ? birth : 0;
+    return read_old_rows(write, change);
+}
+
+static status find_change(struct write *write, const struct step_of_write *step,
+                          struct document_change **out)
+{
+    struct collection_state *state = step->collection->state;
+    uint64_t hash = hash_document(state, step->locator_key);
+    struct document_change *change = table_find(&write->by_key, hash, step->locator_key);
+
+    while (change && change->state != state)
+        change = change->same_key;
+    *out = change;
+    if (change)
+        return STATUS_OK;
+    TRY(ARENA_NEW(write->request->arena, 1, &change));
+    change->collection = step->collection;
+    change->state = state;
+    change->locator_key = step->locator_key;
+    TRY(load_change(write, change));
+    change->same_key = table_find(&write->by_key, hash, step->locator_key);
+    TRY(table_put(&write->by_key, hash, step->locator_key, change));
+    change->next = write->changes;
+    write->changes = change;
+    *out = change;
+    return STATUS_OK;
+}
+
+/* ---- step 3: deciding each operation -------------------------------------------------------------- */
+
+static bool has_entry(const struct index_entries *entries, const struct index_entry *wanted)
+{
+    for (size_t i = 0; i < entries->count; i++) {
+        if (entries->items[i].index_id == wanted->index_id &&
+            bytes_equal(entries->items[i].values, wanted->values))
+            return true;
+    }
+    return false;
+}
+
+static status duplicate(struct write *write, const struct collection *collection,
+                        const struct index_entry *entry)
+{
+    const struct index *index = index_by_id(collection, entry->index_id);
+
+    return status_fail(write->request->arena, DUPLICATE_KEY,
+                       "another document has the same key in the unique index '%.*s'",
+                       (int)index->definition.name.len, (const char *)index->definition.name.data);
+}
+
+/* Does the stored row's document still hold the key, seen with the eyes of this write? */
+static status row_holds(struct write *write, const struct document_change *mine, bytes key, bytes value,
+                        const struct index_entry *entry, bool *out)
+{
+    struct stamp stamp;
+    size_t values_len;
+    enum verdict verdict;
+    struct collection_state *state = mine->state;
+
+    *out = false;
+    if (!row_read_index(value, &stamp, &values_len) || key.len < 6 + values_len)
+        return status_of(CORRUPT, "a stored index row is damaged");
+    bytes holder_key = bytes_from(key, 6 + values_len);
+    if (bytes_equal(holder_key, bytes_from(mine->locator_key, 1)))
+        return STATUS_OK;
+    struct buffer locator = buffer_in(write->request->arena);
+    bytes locator_key;
+    row_key_locator(&locator, (struct document_key){ .id = holder_key });
+    TRY(buffer_finish(&locator, &locator_key));
+    const struct document_change *holder =
+        table_find(&write->by_key, hash_document(state, locator_key), locator_key);
+    while (holder && holder->state != state)
+        holder = holder->same_key;
+    if (holder && holder->is_touched) {
+        *out = holder->has_new && has_entry(&holder->entries, entry);
+        return STATUS_OK;
+    }
+    TRY(document_judge(write->request->engine, NULL, write->request->arena, mine->collection, &stamp,
+                       write->request->now, &verdict));
+    *out = verdict == ALIVE;
+    return STATUS_OK;
+}
+
+/* Stored rows with these values, whoever they belong to. */
+static status check_stored(struct write *write, const struct document_change *mine,
+                           const struct index_entry *entry)
+{
+    struct storage *storage = write->request->engine->storage;
+    struct buffer start = buffer_in(write->request->arena);
+    struct storage_range range = { 0 };
+    struct storage_scan *scan;
+    bytes key, value;
+    bool is_held = false;
+    status s = STATUS_OK;
+
+    row_key_index(&start, entry->index_id);
+    buffer_append(&start, entry->values);
+    TRY(buffer_finish(&start, &range.start));
+    TRY(storage_scan_open(storage, NULL, address(mine->state->partition, SPACE_ROWS), &range, &scan));
+    while (s.code == OK && !is_held && storage_scan_next(scan, &key, &value) &&
+           bytes_starts_with(key, range.start))
+        s = row_holds(write, mine, key, value, entry, &is_held);
+    if (s.code == OK)
+        s = storage_scan_status(scan);
+    storage_scan_close(scan);
+    TRY(s);
+    return is_held ? duplicate(write, mine->collection, entry) : STATUS_OK;
+}
+
+/* Documents that this same write is about to put. */
+static status check_pending(struct write *write, const struct document_change *mine,
+                            const struct index_entry *entry)
+{
+    uint64_t hash = hash_unique(mine->state, entry);
+    struct table_node *node = write->by_unique.buckets[hash & (write->by_unique.bucket_count - 1)];
+
+    for (; node; node = node->next) {
+        const struct document_change *holder = node->item;
+        if (node->hash == hash && bytes_equal(node->key, entry->values) && holder != mine &&
+            holder->state == mine->state && holder->has_new && has_entry(&holder->entries, entry))
+            return duplicate(write, mine->collection, entry);
+    }
+    return STATUS_OK;
+}
+
+static status check_unique(struct write *write, struct document_change *change,
+                           const struct index_entries *entries)
+{
+    for (size_t i = 0; i < entries->count; i++) {
+        const struct index_entry *entry = &entries->items[i];
+        if (!is_unique_entry(change->collection, entry))
+            continue;
+        TRY(check_pending(write, change, entry));
+        TRY(check_stored(write, change, entry));
+    }
+    for (size_t i = 0; i < entries->count; i++) {
+        const struct index_entry *entry = &entries->items[i];
+        if (is_unique_entry(change->collection, entry))
+            TRY(table_put(&write->by_unique, hash_unique(change->state, entry), entry->values, change));
+    }
+    return STATUS_OK;
+}
+
+static status check_precondition(struct arena *arena, const struct write_op *op,
+                                 const struct document_change *change)
+{
+    if (op->kind == WRITE_INSERT)
+        return change->is_visible ? status_of(EXISTS, "there is a document with this key already")
+                                  : STATUS_OK;
+    if (op->kind != WRITE_UPSERT && !change->is_visible)
+        return status_of(NOT_FOUND, "there is no document with this key");
+    if (op->if_seq == 0)
+        return STATUS_OK;
+    if (!change->is_visible)
+        return status_of(PRECONDITION, "the document was to have a given version, but there is none");
+    if (change->visible_seq != op->if_seq)
+        return status_fail(arena, PRECONDITION,
+                           "the document is at version %" PRIu64 ", not at %" PRIu64
+                           "; read it again",
+                           change->visible_seq, op->if_seq);
+    return STATUS_OK;
+}
+
+static status decide(struct write *write, struct write_op *op, struct step_of_write *step)
+{
+    struct document_change *change;
+
+    TRY(find_change(write, step, &change));
+    TRY(check_precondition(write->request->arena, op, change));
+    if (op->kind != WRITE_DELETE)
+        TRY(check_unique(write, change, &step->entries));
+    op->was_there = change->is_visible;
+    change->is_touched = true;
+    change->has_new = change->is_visible = op->kind != WRITE_DELETE;
+    change->visible_seq = 0; /* not known before the commit */
+    if (!op->was_there || op->kind == WRITE_DELETE)
+        change->birth_seq = 0;
+    change->document = op->document;
+    change->own_ttl = op->own_ttl;
+    change->entries = step->entries;
+    step->change = change;
+    return STATUS_OK;
+}
+
+/* ---- step 4: laying out rows ---------------------------------------------------------------------- */
+
+static status pack_dates(struct write *write, struct document_change *change)
+{
+    const struct expiry_policy *policy = &change->collection->policy;
+    struct buffer dates = buffer_in(write->request->arena);
+    uint8_t packed[STAMP_DATE_BYTES];
+    time_ms date;
+
+    for (size_t i = 0; i < policy->rule_count; i++) {
+        const struct date_rule *rule = &policy->rules[i];
+        if (rule->retired_seq != UINT64_MAX || !rule_covers(change, rule) ||
+            !expiry_earliest_date(rule->path, change->document, write->request->arena, &date))
+            continue;
+        stamp_pack_date(packed, rule->number, date);
+        buffer_append(&dates, bytes_of(packed, sizeof(packed)));
+    }
+    return buffer_finish(&dates, &change->fresh.dates);
+}
+
+static status lay_out_body(struct write *write, struct document_change *change)
+{
+    bytes key = bytes_from(change->locator_key, 1);
+    size_t head_len = row_body_head_len(&change->fresh, key.len);
+    void *value;
+
+    TRY(arena_take(write->request->arena, head_len + change->document.len, &value));
+    memcpy((uint8_t *)value + head_len, change->document.data, change->document.len);
+    change->body_value = value;
+    change->body_value_len = head_len + change->document.len;
+    return STATUS_OK;
+}
+
+/* A partial index expires only what it contains. */
+bool rule_covers(const struct document_change *change, const struct date_rule *rule)
+{
+    const struct index *index = index_by_id(change->collection, rule->index_id);
+
+    if (!index || !index->definition.is_partial)
+        return true;
+    for (size_t i = 0; i < change->entries.count; i++) {
+        if (change->entries.items[i].index_id == rule->index_id)
+            return true;
+    }
+    return false;
+}
+
+static status entry_key(struct arena *arena, const struct index_entry *entry, bytes document_key,
+                        bytes *out)
+{
+    struct buffer key = buffer_in(arena);
+
+    row_key_index(&key, entry->index_id);
+    buffer_append(&key, entry->values);
+    buffer_append(&key, document_key);
+    return buffer_finish(&key, out);
+}
+
+static status entry_keys(struct arena *arena, const struct document_change *change,
+                         const struct index_entries *entries, bytes **out)
+{
+    TRY(ARENA_NEW(arena, entries->count, out));
+    for (size_t i = 0; i < entries->count; i++)
+        TRY(entry_key(arena, &entries->items[i], bytes_from(change->locator_key, 1), &(*out)[i]));
+    return STATUS_OK;
+}
+
+static status lay_out(struct write *write, struct document_change *change)
+{
+    struct arena *arena = write->request->arena;
+
+    if (change->has_old)
+        TRY(entry_keys(arena, change, &change->old_entries, &change->old_keys));
+    if (!change->has_new)
+        return STATUS_OK;
+    change->fresh.own_ttl = change->own_ttl;
+    change->fresh.written_at_s = write->request->now / 1000;
+    change->fresh.body_len = (uint32_t)change->document.len;
+    TRY(pack_dates(write, change));
+    change->fresh.lane = expiry_choose_lane(&change->collection->policy, &change->fresh);
+    TRY(entry_keys(arena, change, &change->entries, &change->keys));
+    return lay_out_body(write, change);
+}
+
+/* ---- putting it together -------------------------------------------------------------------------- */
+
+static status prepare_operations(struct write *write)
+{
+    for (size_t i = 0; i < write->op_count; i++) {
+        struct write_op *op = &write->ops[i];
+        if (op->outcome.code == OK)
+            op->outcome = decide(write, op, &write->steps[i]);
+        if (op->outcome.code != OK && write->mode == WRITE_ALL_OR_NOTHING)
+            return op->outcome;
+    }
+    for (struct document_change *change = write->changes; change; change = change->next) {
+        if (change->is_touched)
+            TRY(lay_out(write, change));
+    }
+    return STATUS_OK;
+}
+
+static status prepare(struct write *write)
+{
+    TRY(gather_states(write));
+    TRY(enter_gates(write));
+    for (size_t i = 0; i < write->op_count; i++) {
+        write->ops[i].outcome = outline(write, &write->ops[i], &write->steps[i]);
+        if (write->ops[i].outcome.code != OK && write->mode == WRITE_ALL_OR_NOTHING)
+            return write->ops[i].outcome;
+    }
+    TRY(take_latches(write));
+    return prepare_operations(write);
+}
+
+static status write_open(struct request *request, struct write_op *ops, size_t count,
+                         enum write_mode mode, struct write **out)
+{
+    TRY(ARENA_NEW(request->arena, 1, out));
+    (*out)->request = request;
+    (*out)->ops = ops;
+    (*out)->op_count = count;
+    (*out)->mode = mode;
+    TRY(ARENA_NEW(request->arena, count, &(*out)->steps));
+    TRY(table_open(request->arena, count, &(*out)->by_key));
+    TRY(table_open(request->arena, count, &(*out)->by_unique));
+    for (size_t i = 0; i < count; i++) {
+        ops[i].outcome = STATUS_OK;
+        ops[i].was_there = false;
+        ops[i].seq = ops[i].birth_seq = 0;
+        ops[i].written_at_s = 0;
+    }
+    return STATUS_OK;
+}
+
+status write_prepare(struct request *request, struct write_op *ops, size_t count, enum write_mode mode,
+                     struct write **out)
+{
+    TRY(write_open(request, ops, count, mode, out));
+    status s = prepare(*out);
+    if (s.code != OK)
+        write_release(*out);
+    return s;
+}
+
+status document_write_begin(struct request *request, struct write_op *ops, size_t count,
+                            enum write_mode mode, write_done *done, void *context)
+{
+    struct write *write;
+
+    TRY(write_prepare(request, ops, count, mode, &write));
+    write->done = done;
+    write->context = context;
+    write->commit = (struct commit){ .stamp = write_stamp, .done = write_finish, .owner = write };
+    status s = commit_submit(request->engine->queue, &write->commit);
+    if (s.code != OK)
+        write_release(write);
+    return s;
+}
+
+status document_write(struct request *request, struct write_op *ops, size_t count,
+                      enum write_mode mode)
+{
+    struct write *write;
+
+    TRY(write_prepare(request, ops, count, mode, &write));
+    write->commit = (struct commit){ .stamp = write_stamp, .done = write_finish, .owner = write };
+    status s = commit_and_wait(request->engine->queue, &write->commit);
+    if (s.code != OK)
+        write_release(write); /* nothing left to give back if the queue had taken it */
+    return s;
+}

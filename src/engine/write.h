@@ -1,0 +1,80 @@
+/* Inside the engine: a write between its preparation and its commit. */
+#ifndef ENGINE_WRITE_H
+#define ENGINE_WRITE_H
+
+#include "engine/state.h"
+
+struct table {
+    struct arena *arena;
+    struct table_node **buckets;
+    size_t bucket_count; /* a power of two */
+};
+
+/* What a write does to one document: from what is stored to what will be. */
+struct document_change {
+    struct document_change *next;
+    struct document_change *same_key; /* in another collection */
+    const struct collection *collection;
+    struct collection_state *state;
+    bytes locator_key;
+
+    /* stored */
+    bool has_old; /* rows are there, alive or dead, to be removed */
+    struct stamp old;
+    enum verdict old_verdict;
+    bytes old_document; /* only where indexes or a reader of deaths need it */
+    struct index_entries old_entries;
+    bytes *old_keys;
+
+    /* as the operations of this write see it */
+    bool is_touched;
+    bool is_visible;
+    uint64_t visible_seq;
+    uint64_t birth_seq; /* 0: born with this write */
+
+    /* to be stored */
+    bool has_new;
+    bytes document;
+    int32_t own_ttl;
+    struct stamp fresh;
+    struct index_entries entries;
+    bytes *keys;
+    uint8_t *body_value;
+    size_t body_value_len;
+};
+
+struct step_of_write {
+    const struct collection *collection; /* newest descriptor */
+    bytes locator_key;
+    struct index_entries entries;
+    struct document_change *change; /* NULL if the operation failed */
+};
+
+struct write {
+    struct commit commit;
+    struct request *request;
+    struct write_op *ops;
+    size_t op_count;
+    enum write_mode mode;
+    struct step_of_write *steps;
+    struct collection_state **states; /* by id */
+    size_t state_count, entered;
+    struct latch_set latches;
+    bool has_latches;
+    struct table by_key, by_unique;
+    struct document_change *changes;
+    write_done *done;
+    void *context;
+};
+
+/* write.c */
+MUST_USE status write_prepare(struct request *request, struct write_op *ops, size_t count,
+                              enum write_mode mode, struct write **out);
+void write_release(struct write *write);
+bool rule_covers(const struct document_change *change, const struct date_rule *rule);
+
+/* write_commit.c: on the committing thread */
+status write_stamp(struct commit *commit, struct storage_batch *batch);
+void write_finish(struct commit *commit, status outcome);
+
+#endif

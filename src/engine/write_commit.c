@@ -1,0 +1,169 @@
+/* Write, commit part: runs on the committing thread.
+ *
+ * The stamp gives every operation its sequence number, the documents their time of writing, and
+ * appends the final rows: body in its slot, locator, index rows; what an old version leaves behind is
+ * deleted in the same commit, and the counters of both lanes move with it. Nothing is allocated here
+ * except room in the group's list of counters, before the first row.
+ *
+ * When the group is durable (or has failed), latches and gates are given back and the owner is told.
+ * Keeps: no waiting, no locks but the latches' own. */
+#include "engine/lane.h"
+#include "engine/write.h"
+
+static void put_number(uint8_t *out, uint64_t number, size_t width)
+{
+    for (size_t i = width; i-- > 0; number >>= 8)
+        out[i] = (uint8_t)number;
+}
+
+/* Sequence numbers in the order of the operations; a document gets that of its last one. */
+static void assign(struct write *write)
+{
+    struct engine *engine = write->request->engine;
+    uint64_t seq = atomic_load_explicit(&engine->assigned_seq, memory_order_relaxed);
+    int64_t now_s = clock_now(engine->options.clock) / 1000;
+
+    for (size_t i = 0; i < write->op_count; i++) {
+        struct document_change *change = write->steps[i].change;
+        if (!change)
+            continue;
+        write->ops[i].seq = ++seq;
+        write->ops[i].written_at_s = now_s;
+        change->fresh.seq = seq;
+        change->fresh.written_at_s = now_s;
+        if (change->birth_seq == 0)
+            change->birth_seq = seq;
+        write->ops[i].birth_seq = change->birth_seq;
+    }
+    atomic_store_explicit(&engine->assigned_seq, seq, memory_order_release);
+}
+
+static bool is_kept(const struct document_change *change, const struct index_entry *old, size_t *at)
+{
+    /* Both lists are sorted; `at` moves through the new one. */
+    while (*at < change->entries.count) {
+        const struct index_entry *entry = &change->entries.items[*at];
+        if (entry->index_id == old->index_id && bytes_equal(entry->values, old->values))
+            return true;
+        bool is_before = entry->index_id != old->index_id
+                             ? entry->index_id < old->index_id
+                             : bytes_compare(entry->values, old->values) < 0;
+        if (!is_before)
+            return false;
+        ++*at;
+    }
+    return false;
+}
+
+static void remove_old(struct engine *engine, struct storage_batch *batch,
+                       const struct document_change *change)
+{
+    struct row_address rows = address(change->state->partition, SPACE_ROWS);
+    struct row_address bodies = address(change->state->partition, SPACE_BODIES);
+    uint8_t slot[ROW_SLOT_BYTES];
+    size_t at = 0;
+
+    row_key_slot(slot, change->old.lane, expiry_order(&change->old), change->old.seq);
+    storage_delete(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)));
+    for (size_t i = 0; i < change->old_entries.count; i++) {
+        if (!change->has_new || !is_kept(change, &change->old_entries.items[i], &at))
+            storage_delete(engine->storage, batch, rows, change->old_keys[i]);
+    }
+    if (!change->has_new)
+        storage_delete(engine->storage, batch, rows, change->locator_key);
+    group_note(engine, change->state, &change->old, -1);
+}
+
+static void put_new(struct engine *engine, struct storage_batch *batch, struct document_change *change)
+{
+    struct row_address rows = address(change->state->partition, SPACE_ROWS);
+    struct row_address bodies = address(change->state->partition, SPACE_BODIES);
+    uint8_t value[ROW_STAMP_BYTES_MAX + 8];
+    uint8_t slot[ROW_SLOT_BYTES];
+    size_t stamp_len = row_stamp_len(&change->fresh);
+
+    row_write_body_head(change->body_value, &change->fresh, change->birth_seq,
+                        bytes_from(change->locator_key, 1));
+    row_key_slot(slot, change->fresh.lane, expiry_order(&change->fresh), change->fresh.seq);
+    storage_put(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)),
+                bytes_of(change->body_value, change->body_value_len));
+    row_write_stamp(value, &change->fresh);
+    put_number(value + stamp_len, change->birth_seq, 8);
+    storage_put(engine->storage, batch, rows, change->locator_key, bytes_of(value, stamp_len + 8));
+    for (size_t i = 0; i < change->entries.count; i++) {
+        put_number(value + stamp_len, change->entries.items[i].values.len, 2);
+        storage_put(engine->storage, batch, rows, change->keys[i], bytes_of(value, stamp_len + 2));
+    }
+    group_note(engine, change->state, &change->fresh, 1);
+}
+
+status write_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct write *write = commit->owner;
+    struct engine *engine = write->request->engine;
+
+    if (!group_reserve(engine, 2 * write->op_count))
+        return status_of(OUT_OF_MEMORY, "the server has no memory to commit");
+    assign(write);
+    for (struct document_change *change = write->changes; change; change = change->next) {
+        if (!change->is_touched)
+            continue;
+        if (change->has_old)
+            remove_old(engine, batch, change);
+        if (change->has_new)
+            put_new(engine, batch, change);
+    }
+    return STATUS_OK;
+}
+
+static void count_operations(struct write *write)
+{
+    struct metrics *metrics = write->request->engine->metrics;
+
+    for (size_t i = 0; i < write->op_count; i++) {
+        const struct write_op *op = &write->ops[i];
+        if (op->outcome.code != OK)
+            continue;
+        if (op->kind == WRITE_DELETE)
+            metrics_add(metrics, METRIC_documents_deleted_total, 1);
+        else if (op->was_there)
+            metrics_add(metrics, METRIC_documents_replaced_total, 1);
+        else
+            metrics_add(metrics, METRIC_documents_inserted_total, 1);
+    }
+}
+
+/* Dead documents whose place was taken leave here, not through the purger. */
+static void tell_deaths(const struct write *write)
+{
+    for (const struct document_change *change = write->changes; change; change = change->next) {
+        const struct death_subscription *deaths = atomic_load(&change->state->deaths);
+        if (!deaths || !change->is_touched || !change->has_old || change->old_verdict != DEAD)
+            continue;
+        struct death death = { .collection = change->collection,
+                               .stamp = &change->old,
+                               .document = change->old_document };
+        status s = document_key_split(change->collection, bytes_from(change->locator_key, 1), &death.key);
+        if (s.code == OK)
+            deaths->reader(deaths->context, &death);
+    }
+}
+
+void write_finish(struct commit *commit, status outcome)
+{
+    struct write *write = commit->owner;
+    write_done *done = write->done;
+    void *context = write->context;
+
+    if (outcome.code == OK) {
+        tell_deaths(write);
+        count_operations(write);
+    }
+    for (size_t i = 0; outcome.code != OK && i < write->op_count; i++) {
+        if (write->ops[i].outcome.code == OK)
+            write->ops[i].outcome = outcome;
+    }
+    write_release(write);
+    if (done)
+        done(context, outcome);
+}
