@@ -325,10 +325,10 @@ static int on_head_complete(http_parser *parser)
     parser->upgrade = 0;
     if (!build_headers(reader))
         return refuse_memory(reader);
-    if (!build_target(reader))
-        return refuse(reader, 400, "the target of the request is not a valid URL or path");
     if (check_head(reader) != 0)
         return -1;
+    if (!build_target(reader))
+        return refuse(reader, 400, "the target of the request is not a valid URL or path");
     request->method = bytes_of_text(method);
     request->is_head = parser->method == HTTP_HEAD;
     request->is_version_1_0 = parser->http_minor == 0;

@@ -21,7 +21,10 @@ struct page {
     const char *help;
 };
 
-static page_function page_clock, page_purge, page_healthz, page_metrics;
+#define PAGE(method, path, is_test_command, function, help) \
+    static status function(struct pages *pages, struct http_exchange *exchange);
+#include "server/pages.def"
+#undef PAGE
 
 static const struct page table[] = {
 #define PAGE(method, path, is_test_command, function, help) \
