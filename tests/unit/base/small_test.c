@@ -90,7 +90,7 @@ TEST(random, chance_is_in_percent)
     CHECK_THAT(hits > 2200 && hits < 2800, "%d of 10000", hits);
 }
 
-TEST(random, secrets_differ)
+TEST(random, two_secrets_are_never_the_same)
 {
     uint8_t a[32] = { 0 };
     uint8_t b[32] = { 0 };

@@ -14,6 +14,7 @@ enum { BUDGET = 128 * 1024 * 1024 };
 
 TEST(document, broken_bytes_are_refused_with_offset_and_field)
 {
+    /* tidy: long because it is one row per case */
     static const struct {
         const char *why;
         bytes document;

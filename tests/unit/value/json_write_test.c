@@ -214,7 +214,14 @@ TEST(json_write, every_date_of_four_centuries_is_what_gmtime_says)
 }
 
 /* Extended notation is libbson's own: it reads back the same value, whatever the type. Not compared
- * are texts that it cannot read: strings end at a NUL, a DBPointer needs a name. */
+ * are texts that it cannot read: strings end at a NUL, code inside a scope takes the place of the code
+ * around it, and a DBPointer inside an array comes out as damaged BSON. */
+static bool is_readable_by_libbson(bytes text)
+{
+    return !memmem(text.data, text.len, "u0000", 5) && !memmem(text.data, text.len, "$scope", 6) &&
+           !memmem(text.data, text.len, "$dbPointer", 10);
+}
+
 TEST(json_write, random_documents_are_the_same_after_libbson_read_them)
 {
     struct arena *arena = arena_open(BUDGET);
@@ -226,13 +233,12 @@ TEST(json_write, random_documents_are_the_same_after_libbson_read_them)
             struct buffer text = buffer_in(arena);
             bson_error_t error;
             json_write(&text, document);
-            if (memmem(text.data, text.len, "u0000", 5) ||
-                memmem(text.data, text.len, "\"$ref\":\"\"", 9))
+            if (!is_readable_by_libbson(bytes_of(text.data, text.len)))
                 continue;
             bson_t *back = bson_new_from_json(text.data, (ssize_t)text.len, &error);
             CHECK_THAT(back != NULL, "%s in %.*s", error.message, (int)text.len, text.data);
             bytes read = bytes_of(bson_get_data(back), back->len);
-            CHECK_OK(document_check(arena, read));
+            CHECK_THAT(document_check(arena, read).code == OK, "%.*s", (int)text.len, text.data);
             CHECK_THAT(document_compare(read, document) == 0, "%.*s", (int)text.len, text.data);
             bson_destroy(back);
         }

@@ -262,22 +262,20 @@ static struct value random_decimal(struct random *random, struct arena *arena)
     };
 
     double real = random_double(random);
+    long long integer = random_integer(random);
+    int small = (int)random_below(random, 34);
     if (!isfinite(real))
         real = 0.1;
     switch (random_below(random, 4)) {
     case 0:
         return sample_decimal(arena, pool[random_below(random, ARRAY_COUNT(pool))]);
     case 1:
-        return sample_decimal(arena,
-                              arena_format(arena, "%lld", (long long)random_integer(random)));
+        return sample_decimal(arena, arena_format(arena, "%lld", integer));
     case 2:
-        return sample_decimal(arena,
-                              arena_format(arena, "%.*g", 1 + (int)random_below(random, 34), real));
+        return sample_decimal(arena, arena_format(arena, "%.*g", 1 + small, real));
     default:
-        return sample_decimal(arena, arena_format(arena, "%lld%015lldE%d",
-                                                  (long long)random_integer(random) / 10,
-                                                  (long long)random_below(random, 3),
-                                                  (int)random_below(random, 40) - 30));
+        return sample_decimal(
+            arena, arena_format(arena, "%lld%015dE%d", integer / 10, small % 3, small - 20));
     }
 }
 
@@ -336,9 +334,9 @@ static bytes random_content(struct random *random, struct arena *arena, size_t l
 static struct value random_binary(struct random *random, struct arena *arena)
 {
     static const uint8_t subtypes[] = { 0, 1, 3, 4, 0x7F, 0x80, 0xFF };
+    uint8_t subtype = subtypes[random_below(random, ARRAY_COUNT(subtypes))];
 
-    return sample_binary(arena, subtypes[random_below(random, ARRAY_COUNT(subtypes))],
-                         random_content(random, arena, random_below(random, 5)));
+    return sample_binary(arena, subtype, random_content(random, arena, random_below(random, 5)));
 }
 
 static struct value random_regex(struct random *random, struct arena *arena)
@@ -346,8 +344,9 @@ static struct value random_regex(struct random *random, struct arena *arena)
     static const char *const patterns[] = { "", "a", "ab", "\x01", "\x02", "b" };
     static const char *const options[] = { "", "i", "im", "s", "x" };
 
-    return sample_regex(arena, patterns[random_below(random, ARRAY_COUNT(patterns))],
-                        options[random_below(random, ARRAY_COUNT(options))]);
+    const char *pattern = patterns[random_below(random, ARRAY_COUNT(patterns))];
+
+    return sample_regex(arena, pattern, options[random_below(random, ARRAY_COUNT(options))]);
 }
 
 bytes sample_random_document(struct random *random, struct arena *arena, unsigned depth)
@@ -377,14 +376,16 @@ static bytes random_array(struct random *random, struct arena *arena, unsigned d
 
 static struct value random_container(struct random *random, struct arena *arena, unsigned depth)
 {
+    bytes text;
+
     switch (random_below(random, 3)) {
     case 0:
         return (struct value){ VALUE_DOCUMENT, sample_random_document(random, arena, depth) };
     case 1:
         return (struct value){ VALUE_ARRAY, random_array(random, arena, depth) };
     default:
-        return sample_scoped_code(arena, random_text(random, arena),
-                                  sample_random_document(random, arena, depth));
+        text = random_text(random, arena);
+        return sample_scoped_code(arena, text, sample_random_document(random, arena, depth));
     }
 }
 
@@ -393,6 +394,7 @@ static struct value random_scalar(struct random *random, struct arena *arena)
     static const enum value_type nothings[] = { VALUE_UNDEFINED, VALUE_NULL, VALUE_MIN_KEY,
                                                 VALUE_MAX_KEY };
     static const enum value_type texts[] = { VALUE_STRING, VALUE_SYMBOL, VALUE_CODE };
+    bytes text;
 
     switch (random_below(random, 9)) {
     case 0:
@@ -410,11 +412,11 @@ static struct value random_scalar(struct random *random, struct arena *arena)
     case 6:
         return random_regex(random, arena);
     case 7:
-        return sample_db_pointer(arena, random_text(random, arena),
-                                 random_content(random, arena, 12).data);
+        text = random_text(random, arena);
+        return sample_db_pointer(arena, text, random_content(random, arena, 12).data);
     default:
-        return sample_text(arena, texts[random_below(random, ARRAY_COUNT(texts))],
-                           random_text(random, arena));
+        text = random_text(random, arena);
+        return sample_text(arena, texts[random_below(random, ARRAY_COUNT(texts))], text);
     }
 }
 
