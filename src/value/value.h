@@ -104,7 +104,7 @@ MUST_USE status path_parse(struct arena *arena, bytes dotted, const struct path 
  * gives VALUE_MISSING once; a numeric part may be an array position or a field name. */
 struct path_values {
     struct value *items;
-    size_t count;        /* at least 1 */
+    size_t count; /* at least 1 */
     bool is_through_array;
 };
 MUST_USE status path_collect(struct arena *arena, const struct path *path, bytes document,
