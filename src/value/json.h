@@ -17,6 +17,7 @@ struct json_number {
 /* The number that starts at `*at` of the text, which is moved behind it. */
 MUST_USE status json_number_read(struct arena *arena, bytes text, size_t *at,
                                  struct json_number *out);
+void json_integer_write(struct buffer *out, int64_t integer);
 /* A finite double, the shortest way that reads back the same value. */
 void json_number_write(struct buffer *out, double real);
 

@@ -176,12 +176,27 @@ static status convert_real(struct arena *arena, const struct scan *s, bytes toke
                        (const char *)token.data, is_cut ? "..." : "");
 }
 
+void json_integer_write(struct buffer *out, int64_t integer)
+{
+    char digits[24];
+    size_t start = sizeof(digits);
+    uint64_t rest = integer < 0 ? -(uint64_t)integer : (uint64_t)integer;
+
+    do {
+        digits[--start] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest != 0);
+    if (integer < 0)
+        digits[--start] = '-';
+    buffer_append(out, bytes_of(digits + start, sizeof(digits) - start));
+}
+
 /* Whole doubles that JSON readers everywhere keep as they are. */
 static bool write_whole(struct buffer *out, double real)
 {
     if (fabs(real) >= 1e15 || real != trunc(real) || (real == 0 && signbit(real)))
         return false;
-    buffer_append_format(out, "%" PRId64, (int64_t)real);
+    json_integer_write(out, (int64_t)real);
     return true;
 }
 

@@ -51,10 +51,10 @@ void json_write_value(struct buffer *out, struct value value)
         write_double(out, raw_double(value.raw.data));
         return;
     case VALUE_INT32:
-        buffer_append_format(out, "%" PRId32, raw_int32(value.raw.data));
+        json_integer_write(out, raw_int32(value.raw.data));
         return;
     case VALUE_INT64:
-        buffer_append_format(out, "%" PRId64, raw_int64(value.raw.data));
+        json_integer_write(out, raw_int64(value.raw.data));
         return;
     case VALUE_STRING:
         write_text(out, value_text(value));
