@@ -205,6 +205,16 @@ static bytes head_span(const struct http_reader *reader, struct span span)
     return bytes_of(reader->head.data + span.from, span.upto - span.from);
 }
 
+/* The library lets a control character pass where a value begins. */
+static bool has_control_character(bytes value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        if ((value.data[i] < 0x20 && value.data[i] != '\t') || value.data[i] == 0x7f)
+            return true;
+    }
+    return false;
+}
+
 static bool build_headers(struct http_reader *reader)
 {
     struct http_request *request = &reader->request;
@@ -297,6 +307,10 @@ static int check_head(struct http_reader *reader)
     size_t host_count = count_header(&reader->request, "host");
     bytes expect;
 
+    for (size_t i = 0; i < reader->request.header_count; i++) {
+        if (has_control_character(reader->request.headers[i].value))
+            return refuse(reader, 400, "a header has a control character in its value");
+    }
     if (parser->http_major != 1 || parser->http_minor > 1)
         return refuse(reader, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
     if (parser->method == HTTP_CONNECT)
