@@ -38,6 +38,8 @@ static struct {
     uint64_t seed_last;
     char temp_dirs[TEMP_DIRS_MAX][PATH_MAX];
     size_t temp_dir_count;
+    void (*tell)(void *data);
+    void *tell_data;
     struct check_counts counts;
 } running;
 
@@ -205,6 +207,12 @@ size_t check_scaled(size_t count)
     return scaled > 0 ? scaled : 1;
 }
 
+void check_tell(void (*tell)(void *data), void *data)
+{
+    running.tell = tell;
+    running.tell_data = data;
+}
+
 bool check_aborts(void (*body)(void *data), void *data)
 {
     fflush(NULL);
@@ -230,6 +238,9 @@ static void print_failure(const char *file, int line, const char *claim, const c
     if (running.test != NULL)
         name_as_sentence(running.test, name, sizeof(name));
     fflush(stdout);
+    if (running.tell != NULL)
+        running.tell(running.tell_data);
+    running.tell = NULL;
     fprintf(stderr, "FAIL %s:%d: %s: %s%s%s", file, line, name, claim,
             message[0] != '\0' ? ": " : "", message);
     if (running.is_seeded)
@@ -286,6 +297,7 @@ static int before_test(void **state)
     running.is_returned = false;
     running.is_seeded = false;
     running.temp_dir_count = 0;
+    running.tell = NULL;
     return 0;
 }
 

@@ -127,6 +127,9 @@ __attribute__((format(printf, 4, 5), noreturn)) void check_fail(const char *file
                                                                 const char *claim,
                                                                 const char *format, ...);
 
+/* Until this test ends, a failure calls tell(data) first, to print what led to it. */
+void check_tell(void (*tell)(void *data), void *data);
+
 /* True if body(data), run in a forked child, ends by abort(): for ASSERTs that must fire. */
 bool check_aborts(void (*body)(void *data), void *data);
 

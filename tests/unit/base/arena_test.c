@@ -97,6 +97,27 @@ TEST(arena, mark_of_an_empty_arena_gives_back_everything)
     arena_close(arena);
 }
 
+/* Only there under AddressSanitizer, of gcc or clang. */
+int __asan_address_is_poisoned(void const volatile *address) __attribute__((weak));
+
+TEST(arena, memory_that_was_given_back_is_poisoned)
+{
+    struct arena *arena = arena_open(4096);
+    void *kept;
+    void *piece;
+
+    CHECK_OK(arena_take(arena, 16, &kept));
+    arena_position mark = arena_mark(arena);
+    CHECK_OK(arena_take(arena, 16, &piece));
+    if (__asan_address_is_poisoned) {
+        CHECK(!__asan_address_is_poisoned(piece));
+        arena_release(arena, mark);
+        CHECK(__asan_address_is_poisoned(piece));
+        CHECK(!__asan_address_is_poisoned(kept));
+    }
+    arena_close(arena);
+}
+
 TEST(arena, reset_makes_the_whole_budget_free_again)
 {
     struct arena *arena = arena_open(64 * 1024);

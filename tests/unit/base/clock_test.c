@@ -167,6 +167,8 @@ TEST(clock, advance_stops_at_the_end_of_time)
 
     CHECK_EQ(clock_advance(clock, INT64_MAX), INT64_MAX, "");
     CHECK_EQ(clock_now(clock), INT64_MAX, "");
+    manual_time_pass(&time, 1000);
+    CHECK_EQ(clock_now(clock), INT64_MAX, "it does not wrap");
     clock_close(clock);
 }
 
