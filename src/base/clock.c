@@ -106,12 +106,13 @@ static time_ms raise_high_water(struct clock *clock, time_ms candidate)
 time_ms clock_now(struct clock *clock)
 {
     time_ms wall = clock->source.wall_ms(clock->source.context);
+    int64_t offset = atomic_load_explicit(&clock->offset, memory_order_relaxed);
+    time_ms moved = int64_add_saturating(wall, offset);
 
-    if (wall + atomic_load_explicit(&clock->offset, memory_order_relaxed) <=
-        atomic_load_explicit(&clock->high_water, memory_order_relaxed))
+    if (moved <= atomic_load_explicit(&clock->high_water, memory_order_relaxed))
         return atomic_load(&clock->high_water);
     watch_for_leap(clock, wall);
-    return raise_high_water(clock, wall + atomic_load(&clock->offset));
+    return raise_high_water(clock, moved);
 }
 
 void clock_restore(struct clock *clock, time_ms mark, bool is_leap_pending)
