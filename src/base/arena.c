@@ -13,7 +13,16 @@
 #include "base/check.h"
 #include "base/memory.h"
 
+/* gcc defines a name, clang answers a question. */
 #if defined(__SANITIZE_ADDRESS__)
+#define IS_POISONING 1
+#elif defined(__has_feature)
+#define IS_POISONING __has_feature(address_sanitizer)
+#else
+#define IS_POISONING 0
+#endif
+
+#if IS_POISONING
 #include <sanitizer/asan_interface.h>
 #define POISON(data, len) ASAN_POISON_MEMORY_REGION((data), (len))
 #define UNPOISON(data, len) ASAN_UNPOISON_MEMORY_REGION((data), (len))
