@@ -45,8 +45,8 @@ struct block {
 
 struct arena {
     struct block *newest;
-    size_t used;         /* in the newest block */
-    size_t taken;        /* over all blocks, against the budget */
+    size_t used;  /* in the newest block */
+    size_t taken; /* over all blocks, against the budget */
     size_t budget_bytes;
 };
 

@@ -158,9 +158,9 @@ static int64_t manual_monotonic_ms(void *context)
 
 struct clock_source clock_source_manual(struct manual_time *time)
 {
-    return (struct clock_source){
-        .wall_ms = manual_wall_ms, .monotonic_ms = manual_monotonic_ms, .context = time
-    };
+    return (struct clock_source){ .wall_ms = manual_wall_ms,
+                                  .monotonic_ms = manual_monotonic_ms,
+                                  .context = time };
 }
 
 void manual_time_pass(struct manual_time *time, int64_t by_ms)

@@ -5,8 +5,7 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
-
-#include "base/check.h"
+#include <string.h>
 
 void *memory_take(size_t size)
 {
@@ -16,6 +15,15 @@ void *memory_take(size_t size)
 void *memory_take_zeroed(size_t count, size_t size)
 {
     return calloc(count ? count : 1, size ? size : 1);
+}
+
+void *memory_take_aligned(size_t alignment, size_t size)
+{
+    void *piece = aligned_alloc(alignment, size);
+
+    if (piece)
+        memset(piece, 0, size);
+    return piece;
 }
 
 void *memory_resize(void *piece, size_t size)

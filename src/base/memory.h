@@ -8,6 +8,8 @@
 void *memory_take(size_t size);
 /* Zeroed; NULL without memory or on overflow. */
 void *memory_take_zeroed(size_t count, size_t size);
+/* Zeroed, for structures that must not share a cache line; size is a multiple of the alignment. */
+void *memory_take_aligned(size_t alignment, size_t size);
 /* As realloc; the old piece stays valid on failure. */
 void *memory_resize(void *piece, size_t size);
 void memory_give(void *piece);

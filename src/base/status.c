@@ -44,7 +44,7 @@ status status_in(struct arena *arena, status inner, const char *format, ...)
     va_start(args, format);
     const char *context = arena_format_args(arena, format, args);
     va_end(args);
-    const char *message =
-        context ? arena_format(arena, "%s: %s", context, inner.message) : inner.message;
+    const char *message = context ? arena_format(arena, "%s: %s", context, inner.message)
+                                  : inner.message;
     return status_of(inner.code, message ? message : inner.message);
 }

@@ -22,19 +22,19 @@ typedef struct status {
 #define MUST_USE __attribute__((warn_unused_result))
 #define STATUS_OK ((status){ .code = OK, .message = "" })
 
-#define TRY(call)                  \
-    do {                           \
-        status try_ = (call);      \
-        if (try_.code != OK)       \
-            return try_;           \
+#define TRY(call)             \
+    do {                      \
+        status try_ = (call); \
+        if (try_.code != OK)  \
+            return try_;      \
     } while (0)
 
 /* Needs a `status s` in scope; used by functions that own a handle, with the one label `done`. */
-#define TRY_GOTO(call, label)      \
-    do {                           \
-        s = (call);                \
-        if (s.code != OK)          \
-            goto label;            \
+#define TRY_GOTO(call, label) \
+    do {                      \
+        s = (call);           \
+        if (s.code != OK)     \
+            goto label;       \
     } while (0)
 
 /* A failure with a message formatted into `arena`; without memory the code's own sentence. */

@@ -183,7 +183,8 @@ static status fill_collections(const struct catalog *base, const struct catalog_
     return STATUS_OK;
 }
 
-status catalog_build(const struct catalog *base, const struct catalog_edit *edit, struct catalog **out)
+status catalog_build(const struct catalog *base, const struct catalog_edit *edit,
+                     struct catalog **out)
 {
     struct catalog *next = memory_take_zeroed(1, sizeof(*next));
     status s = status_of(OUT_OF_MEMORY, "the server has no memory for the catalog");
@@ -384,18 +385,18 @@ status catalog_find(const struct request *request, bytes database, bytes name,
     if (!catalog_has_database(request, database))
         return status_fail(request->arena, NOT_FOUND, "there is no database '%.*s'",
                            (int)database.len, (const char *)database.data);
-    return status_fail(request->arena, NOT_FOUND, "there is no collection '%.*s' in database '%.*s'",
-                       (int)name.len, (const char *)name.data, (int)database.len,
-                       (const char *)database.data);
+    return status_fail(request->arena, NOT_FOUND,
+                       "there is no collection '%.*s' in database '%.*s'", (int)name.len,
+                       (const char *)name.data, (int)database.len, (const char *)database.data);
 }
 
 const struct collection *catalog_find_by_id(const struct request *request, uint32_t id)
 {
     struct collection wanted = { .id = id };
     const struct collection *wanted_at = &wanted;
-    struct collection **found =
-        bsearch(&wanted_at, request->catalog->by_id, request->catalog->collection_count,
-                sizeof(wanted_at), by_id);
+    struct collection **found = bsearch(&wanted_at, request->catalog->by_id,
+                                        request->catalog->collection_count, sizeof(wanted_at),
+                                        by_id);
 
     return found ? *found : NULL;
 }

@@ -99,18 +99,20 @@ const struct collection *catalog_collection(const struct request *request, size_
 /* All of these are durable when they return and hold for the next request (B-6). EXISTS, NOT_FOUND,
  * INVALID, TOO_LARGE with what was wrong. They wait for writes that are under way in the collection. */
 
-MUST_USE status database_create(struct engine *engine, struct arena *arena, bytes name, bytes options);
+MUST_USE status database_create(struct engine *engine, struct arena *arena, bytes name,
+                                bytes options);
 /* With all its collections. */
 MUST_USE status database_drop(struct engine *engine, struct arena *arena, bytes name);
 MUST_USE status collection_create(struct engine *engine, struct arena *arena,
                                   const struct collection_definition *definition,
                                   const struct index_definition *indexes, size_t index_count);
-MUST_USE status collection_drop(struct engine *engine, struct arena *arena, bytes database, bytes name);
-MUST_USE status collection_rename(struct engine *engine, struct arena *arena, bytes database, bytes name,
-                                  bytes new_database, bytes new_name);
+MUST_USE status collection_drop(struct engine *engine, struct arena *arena, bytes database,
+                                bytes name);
+MUST_USE status collection_rename(struct engine *engine, struct arena *arena, bytes database,
+                                  bytes name, bytes new_database, bytes new_name);
 /* TTL_OFF, TTL_NEVER or seconds; costs one small write whatever the size of the collection. */
-MUST_USE status collection_set_default_ttl(struct engine *engine, struct arena *arena, bytes database,
-                                           bytes name, int32_t default_ttl);
+MUST_USE status collection_set_default_ttl(struct engine *engine, struct arena *arena,
+                                           bytes database, bytes name, int32_t default_ttl);
 MUST_USE status collection_set_options(struct engine *engine, struct arena *arena, bytes database,
                                        bytes name, bytes options);
 /* Returns when the index is registered; on a populated collection it is then built in the background. */
@@ -119,13 +121,16 @@ MUST_USE status index_create(struct engine *engine, struct arena *arena, bytes d
 MUST_USE status index_drop(struct engine *engine, struct arena *arena, bytes database, bytes name,
                            bytes index_name);
 /* Changes or adds the expiry of a single-field index. INDEX_NO_EXPIRY ends it. */
-MUST_USE status index_set_expiry(struct engine *engine, struct arena *arena, bytes database, bytes name,
-                                 bytes index_name, int32_t expire_after_s);
+MUST_USE status index_set_expiry(struct engine *engine, struct arena *arena, bytes database,
+                                 bytes name, bytes index_name, int32_t expire_after_s);
 /* All TTL indexes of the server off or on at once (M-4). */
-MUST_USE status engine_set_date_rules_acting(struct engine *engine, struct arena *arena, bool is_acting);
+MUST_USE status engine_set_date_rules_acting(struct engine *engine, struct arena *arena,
+                                             bool is_acting);
 
 /* Per mille of the documents seen, 1000 when ready. */
 unsigned index_progress_per_mille(const struct index *index);
+/* One batch of the first unfinished build; *has_more_out is false if there is none. */
+MUST_USE status engine_build_step(struct engine *engine, bool *has_more_out);
 /* Works on index builds until none is left (manual engines, and tests). */
 MUST_USE status engine_build_indexes(struct engine *engine);
 

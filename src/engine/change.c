@@ -101,10 +101,11 @@ static status put_descriptor(struct change *change, const struct collection *nex
     row_write_collection(&value, next);
     TRY(buffer_finish(&value, &row.value));
     if (row.value.len > LIMIT_CATALOG_ENTRY_BYTES)
-        return status_fail(change->arena, TOO_LARGE,
-                           "the collection's settings take %zu bytes, limit %d; use fewer or shorter "
-                           "paths and options",
-                           row.value.len, LIMIT_CATALOG_ENTRY_BYTES);
+        return status_fail(
+            change->arena, TOO_LARGE,
+            "the collection's settings take %zu bytes, limit %d; use fewer or shorter "
+            "paths and options",
+            row.value.len, LIMIT_CATALOG_ENTRY_BYTES);
     add_row(change, row);
     return STATUS_OK;
 }
@@ -198,7 +199,8 @@ static status create_database(struct change *change, struct database *database)
 
     TRY(check_name(change->arena, "database", database->name));
     if (catalog_lookup_database(catalog, database->name))
-        return fail_named(change->arena, EXISTS, "there is a database '%.*s' already", database->name);
+        return fail_named(change->arena, EXISTS, "there is a database '%.*s' already",
+                          database->name);
     if (catalog->database_count >= LIMIT_DATABASES)
         return status_fail(change->arena, TOO_LARGE, "there are %d databases already, the limit",
                            LIMIT_DATABASES);
@@ -311,8 +313,8 @@ static status alter_one(struct change *change, struct collection *old, alter *ho
     return commit_and_publish(change);
 }
 
-static status alter_collection(struct engine *engine, struct arena *arena, bytes database, bytes name,
-                               alter *how, const void *what)
+static status alter_collection(struct engine *engine, struct arena *arena, bytes database,
+                               bytes name, alter *how, const void *what)
 {
     struct change change;
     struct collection *old;
@@ -353,7 +355,8 @@ static status alter_names(struct change *change, struct collection *next, const 
     if (!catalog_lookup_database(catalog, names->database))
         return fail_named(change->arena, NOT_FOUND, "there is no database '%.*s'", names->database);
     if (catalog_lookup(catalog, names->database, names->name))
-        return fail_named(change->arena, EXISTS, "there is a collection '%.*s' already", names->name);
+        return fail_named(change->arena, EXISTS, "there is a collection '%.*s' already",
+                          names->name);
     TRY(arena_copy(next->memory, names->database, &next->definition.database));
     return arena_copy(next->memory, names->name, &next->definition.name);
 }
@@ -397,8 +400,8 @@ static status alter_options(struct change *change, struct collection *next, cons
     return arena_copy(next->memory, *options, &next->definition.options);
 }
 
-status collection_set_options(struct engine *engine, struct arena *arena, bytes database, bytes name,
-                              bytes options)
+status collection_set_options(struct engine *engine, struct arena *arena, bytes database,
+                              bytes name, bytes options)
 {
     return alter_collection(engine, arena, database, name, alter_options, &options);
 }
@@ -470,7 +473,8 @@ static status add_rule(struct change *change, struct collection *next, const str
     memcpy(rules, policy->rules, policy->rule_count * sizeof(*rules));
     rules[policy->rule_count] = (struct date_rule){
         .number = (uint8_t)number,
-        .is_acting = index->state == INDEX_READY && !atomic_load(&change->engine->are_date_rules_off),
+        .is_acting = index->state == INDEX_READY &&
+                     !atomic_load(&change->engine->are_date_rules_off),
         .index_id = index->id,
         .ttl_ms = (int64_t)index->definition.expire_after_s * 1000,
         .created_seq = atomic_load(&change->engine->assigned_seq),
@@ -509,8 +513,7 @@ static status check_expiry(struct arena *arena, const struct index_definition *d
 static status alter_expiry(struct change *change, struct collection *next, const void *what)
 {
     const struct new_expiry *expiry = what;
-    struct index *index =
-        (struct index *)(uintptr_t)collection_index(next, expiry->index_name);
+    struct index *index = (struct index *)(uintptr_t)collection_index(next, expiry->index_name);
 
     if (!index)
         return fail_named(change->arena, NOT_FOUND, "there is no index '%.*s'", expiry->index_name);
@@ -585,8 +588,9 @@ status engine_set_date_rules_acting(struct engine *engine, struct arena *arena, 
     struct change change;
 
     TRY(begin(engine, arena, &change));
-    status s = atomic_load(&engine->are_date_rules_off) == !is_acting ? STATUS_OK
-                                                                      : switch_all(&change, is_acting);
+    status s = atomic_load(&engine->are_date_rules_off) == !is_acting
+                   ? STATUS_OK
+                   : switch_all(&change, is_acting);
     end(&change);
     purger_wake(engine);
     return s;
@@ -604,7 +608,8 @@ static status check_index(struct engine *engine, struct arena *arena, const stru
         return status_fail(arena, TOO_LARGE, "the collection has %d indexes already, the limit",
                            LIMIT_INDEXES);
     if (definition->is_partial && !engine->options.predicate)
-        return status_of(UNSUPPORTED, "this server was started without support for partial indexes");
+        return status_of(UNSUPPORTED,
+                         "this server was started without support for partial indexes");
     TRY(check_expiry(arena, definition, definition->expire_after_s));
     if (definition->kind == INDEX_PATHS) {
         if (definition->is_unique)
@@ -612,8 +617,8 @@ static status check_index(struct engine *engine, struct arena *arena, const stru
         return index_check_patterns(arena, definition);
     }
     if (definition->field_count == 0 || definition->field_count > LIMIT_INDEX_FIELDS)
-        return status_fail(arena, INVALID, "an index has 1 to %d fields, not %zu", LIMIT_INDEX_FIELDS,
-                           definition->field_count);
+        return status_fail(arena, INVALID, "an index has 1 to %d fields, not %zu",
+                           LIMIT_INDEX_FIELDS, definition->field_count);
     return STATUS_OK;
 }
 
@@ -664,6 +669,7 @@ static status alter_add_index(struct change *change, struct collection *next, co
     fresh->state = is_populated(change, next) ? INDEX_BUILDING : INDEX_READY;
     fresh->progress = &next->state->progress[fresh->id % LIMIT_INDEXES];
     atomic_store(&fresh->progress->per_mille, 0);
+    atomic_store(&fresh->progress->seen, 0);
     next->indexes = indexes;
     next->index_count++;
     if (definition->expire_after_s != INDEX_NO_EXPIRY)
@@ -682,8 +688,8 @@ status index_create(struct engine *engine, struct arena *arena, bytes database, 
 }
 
 /* All rows of the index and its build cursor go in the same commit as its definition. */
-static status erase_index(struct change *change, const struct collection *collection, uint32_t index_id,
-                          bool with_rows)
+static status erase_index(struct change *change, const struct collection *collection,
+                          uint32_t index_id, bool with_rows)
 {
     struct buffer start = buffer_in(change->arena), stop = buffer_in(change->arena);
     struct buffer cursor = buffer_in(change->arena);
@@ -767,7 +773,8 @@ status index_finish_build(struct engine *engine, struct arena *arena, uint32_t c
 
 /* ---- creating a collection ------------------------------------------------------------------------ */
 
-static status check_collection(struct change *change, const struct collection_definition *definition)
+static status check_collection(struct change *change,
+                               const struct collection_definition *definition)
 {
     const struct catalog *catalog = current_catalog(change->engine);
 
@@ -799,9 +806,9 @@ static status make_collection(struct change *change, const struct collection_def
     struct collection seed = {
         .id = atomic_load(&change->engine->next_collection_id),
         .definition = *definition,
-        .policy = { .default_ttl = definition->default_ttl,
-                    .inheriting_horizon = INT64_MIN,
-                    .own_horizon = INT64_MIN },
+        .policy = {.default_ttl = definition->default_ttl,
+                   .inheriting_horizon = INT64_MIN,
+                   .own_horizon = INT64_MIN},
         .next_index_id = 1,
     };
     TRY(collection_state_open(seed.id, &seed.state));
@@ -818,7 +825,8 @@ static status make_collection(struct change *change, const struct collection_def
     return s;
 }
 
-static status create_collection(struct change *change, const struct collection_definition *definition,
+static status create_collection(struct change *change,
+                                const struct collection_definition *definition,
                                 const struct index_definition *indexes, size_t index_count)
 {
     struct collection *fresh = NULL;
@@ -855,7 +863,8 @@ struct clean_up {
     bool is_pure;
 };
 
-static bool lane_is_empty(struct engine *engine, const struct collection_state *state, unsigned lane)
+static bool lane_is_empty(struct engine *engine, const struct collection_state *state,
+                          unsigned lane)
 {
     pthread_mutex_lock(&engine->figures_lock);
     bool is_empty = state->lanes[lane].documents == 0;
@@ -886,8 +895,8 @@ static status alter_clean_up(struct change *change, struct collection *next, con
     return STATUS_OK;
 }
 
-status collection_finish_clean_up(struct engine *engine, struct arena *arena, uint32_t collection_id,
-                                  uint64_t version, bool is_pure)
+status collection_finish_clean_up(struct engine *engine, struct arena *arena,
+                                  uint32_t collection_id, uint64_t version, bool is_pure)
 {
     struct clean_up clean = { .version = version, .is_pure = is_pure };
 

@@ -51,7 +51,8 @@ status document_key_make(struct arena *arena, const struct collection *collectio
     return STATUS_OK;
 }
 
-status document_key_split(const struct collection *collection, bytes joined, struct document_key *out)
+status document_key_split(const struct collection *collection, bytes joined,
+                          struct document_key *out)
 {
     size_t len = 0;
 
@@ -69,8 +70,8 @@ status document_key_split(const struct collection *collection, bytes joined, str
 /* ---- rows ----------------------------------------------------------------------------------------- */
 
 status document_locate(struct request *request, struct storage_view *view,
-                       const struct collection *collection, bytes locator_key, struct stamp *stamp_out,
-                       uint64_t *birth_out, bool *is_there_out)
+                       const struct collection *collection, bytes locator_key,
+                       struct stamp *stamp_out, uint64_t *birth_out, bool *is_there_out)
 {
     struct engine *engine = request->engine;
     struct row_address rows = address(collection->state->partition, SPACE_ROWS);
@@ -98,8 +99,8 @@ status body_read(struct engine *engine, struct storage_view *view, partition_id 
     uint8_t slot[ROW_SLOT_BYTES];
 
     row_key_slot(slot, stamp->lane, expiry_order(stamp), stamp->seq);
-    TRY(storage_get(engine->storage, view, address(partition, SPACE_BODIES), bytes_of(slot, sizeof(slot)),
-                    pin_out));
+    TRY(storage_get(engine->storage, view, address(partition, SPACE_BODIES),
+                    bytes_of(slot, sizeof(slot)), pin_out));
     if (row_read_body(pin_out->value, out))
         return STATUS_OK;
     storage_value_release(engine->storage, pin_out);
@@ -127,12 +128,10 @@ status document_judge(struct engine *engine, struct storage_view *view, struct a
     return STATUS_OK;
 }
 
-bool collection_is_cut(struct engine *engine, struct collection_state *state, const struct stamp *stamp)
+bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp)
 {
-    pthread_mutex_lock(&engine->figures_lock);
-    int64_t cut_upto_s = state->lanes[stamp->lane].cut_upto_s;
-    pthread_mutex_unlock(&engine->figures_lock);
-    return row_order_second(expiry_order(stamp)) <= cut_upto_s;
+    return row_order_second(expiry_order(stamp)) <=
+           atomic_load(&state->lanes[stamp->lane].cut_upto_s);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------- */
@@ -145,8 +144,8 @@ static status not_found(void)
 }
 
 /* One try; NOT_FOUND with *is_moved_out if the body was not where the locator said. */
-static status read_once(struct request *request, const struct collection *collection, bytes locator_key,
-                        struct document *out, bool *is_moved_out)
+static status read_once(struct request *request, const struct collection *collection,
+                        bytes locator_key, struct document *out, bool *is_moved_out)
 {
     struct engine *engine = request->engine;
     struct stamp stamp;
@@ -161,12 +160,12 @@ static status read_once(struct request *request, const struct collection *collec
     enum verdict verdict = expiry_judge(&collection->policy, &stamp, request->now);
     if (verdict == DEAD)
         return not_found();
-    status s = body_read(engine, request->view, collection->state->partition, &stamp, &out->pin, &body);
+    status s = body_read(engine, request->view, collection->state->partition, &stamp, &out->pin,
+                         &body);
     *is_moved_out = s.code == NOT_FOUND;
     TRY(s);
-    if (verdict == UNDECIDED &&
-        expiry_judge_document(&collection->policy, &stamp, body.document, request->arena,
-                              request->now) == DEAD) {
+    if (verdict == UNDECIDED && expiry_judge_document(&collection->policy, &stamp, body.document,
+                                                      request->arena, request->now) == DEAD) {
         storage_value_release(engine->storage, &out->pin);
         return not_found();
     }

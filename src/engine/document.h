@@ -71,16 +71,17 @@ MUST_USE status document_write(struct request *request, struct write_op *ops, si
 /* ---- figures (exact, the dead left out; C-12) ------------------------------------------------------- */
 
 struct collection_figures {
-    uint64_t documents, bytes;                   /* living */
-    uint64_t dead_documents, dead_bytes;         /* dead, not yet purged */
-    int64_t oldest_dead_age_ms;                  /* 0 if none */
-    uint64_t purged_documents, purged_bytes;     /* since start */
+    uint64_t documents, bytes;               /* living */
+    uint64_t dead_documents, dead_bytes;     /* dead, not yet purged */
+    int64_t oldest_dead_age_ms;              /* 0 if none */
+    uint64_t purged_documents, purged_bytes; /* since start */
 };
 MUST_USE status collection_figures(struct request *request, const struct collection *collection,
                                    struct collection_figures *out);
 
 /* How many documents will die when: counts[i] of those with from + i*step <= deadline < from+(i+1)*step. */
 MUST_USE status collection_forecast(struct request *request, const struct collection *collection,
-                                    time_ms from, int64_t step_ms, size_t step_count, uint64_t *counts);
+                                    time_ms from, int64_t step_ms, size_t step_count,
+                                    uint64_t *counts);
 
 #endif

@@ -71,8 +71,8 @@ const char *engine_writes_stopped(const struct engine *engine);
 MUST_USE status engine_store_clock(struct engine *engine);
 
 /* Whoever wants to hear of every death in a collection; NULL ends it. Nobody pays otherwise. */
-MUST_USE status engine_read_deaths(struct engine *engine, uint32_t collection_id, death_reader *reader,
-                                   void *context);
+MUST_USE status engine_read_deaths(struct engine *engine, uint32_t collection_id,
+                                   death_reader *reader, void *context);
 
 /* Walks everything and verifies every invariant. Each violation is one call of `report`. */
 struct check_summary {

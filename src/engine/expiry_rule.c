@@ -18,6 +18,16 @@ bool expiry_is_due(time_ms deadline, time_ms now)
     return deadline <= now;
 }
 
+time_ms expiry_earlier(time_ms a, time_ms b)
+{
+    return a < b ? a : b;
+}
+
+time_ms expiry_later(time_ms a, time_ms b)
+{
+    return a > b ? a : b;
+}
+
 static time_ms written_at_ms(const struct stamp *stamp)
 {
     return stamp->written_at_s * SECOND_MS;
@@ -60,7 +70,8 @@ static time_ms base_deadline(const struct expiry_policy *policy, unsigned lane, 
     return int64_add_saturating(order, (int64_t)policy->default_ttl * SECOND_MS);
 }
 
-static bool is_dead_by_base(const struct expiry_policy *policy, const struct stamp *stamp, time_ms now)
+static bool is_dead_by_base(const struct expiry_policy *policy, const struct stamp *stamp,
+                            time_ms now)
 {
     unsigned lane = base_lane(stamp);
     time_ms order = base_order(stamp);
@@ -113,7 +124,8 @@ static bool rule_date(const struct expiry_policy *policy, const struct date_rule
     return expiry_earliest_date(rule->path, document, arena, out);
 }
 
-enum verdict expiry_judge(const struct expiry_policy *policy, const struct stamp *stamp, time_ms now)
+enum verdict expiry_judge(const struct expiry_policy *policy, const struct stamp *stamp,
+                          time_ms now)
 {
     enum verdict verdict = ALIVE;
     time_ms date;
@@ -151,8 +163,8 @@ enum verdict expiry_judge_document(const struct expiry_policy *policy, const str
 
 /* ---- deadlines and lanes ------------------------------------------------------------------------- */
 
-time_ms expiry_deadline(const struct expiry_policy *policy, const struct stamp *stamp, bytes document,
-                        struct arena *arena)
+time_ms expiry_deadline(const struct expiry_policy *policy, const struct stamp *stamp,
+                        bytes document, struct arena *arena)
 {
     time_ms earliest = base_deadline(policy, base_lane(stamp), base_order(stamp));
     time_ms date;
@@ -184,8 +196,8 @@ time_ms expiry_lane_deadline(const struct expiry_policy *policy, unsigned lane, 
     return rule ? rule_deadline(rule, order) : TIME_NEVER;
 }
 
-bool expiry_is_foreign(const struct expiry_policy *policy, const struct stamp *stamp, bytes document,
-                       struct arena *arena)
+bool expiry_is_foreign(const struct expiry_policy *policy, const struct stamp *stamp,
+                       bytes document, struct arena *arena)
 {
     return expiry_deadline(policy, stamp, document, arena) <
            expiry_lane_deadline(policy, stamp->lane, expiry_order(stamp));
@@ -260,14 +272,15 @@ void expiry_settle_default(struct expiry_policy *policy, time_ms now)
 
 bool expiry_settle_rule(struct date_rule *rule, uint64_t seq, time_ms now)
 {
-    struct expiry_horizon fresh = { .upto = int64_sub_saturating(now, rule->ttl_ms), .last_seq = seq };
+    struct expiry_horizon fresh = { .upto = int64_sub_saturating(now, rule->ttl_ms),
+                                    .last_seq = seq };
     size_t kept = 0;
 
     if (!rule->is_acting)
         return true;
     for (size_t i = 0; i < rule->horizon_count; i++) {
-        bool is_covered =
-            rule->horizons[i].upto <= fresh.upto && rule->horizons[i].last_seq <= fresh.last_seq;
+        bool is_covered = rule->horizons[i].upto <= fresh.upto &&
+                          rule->horizons[i].last_seq <= fresh.last_seq;
         if (!is_covered)
             rule->horizons[kept++] = rule->horizons[i];
     }
@@ -280,7 +293,8 @@ bool expiry_settle_rule(struct date_rule *rule, uint64_t seq, time_ms now)
 
 /* ---- what a document says ------------------------------------------------------------------------- */
 
-bool expiry_earliest_date(const struct path *path, bytes document, struct arena *arena, time_ms *out)
+bool expiry_earliest_date(const struct path *path, bytes document, struct arena *arena,
+                          time_ms *out)
 {
     arena_position mark = arena_mark(arena);
     struct path_values reached;
@@ -309,8 +323,9 @@ status expiry_own_ttl(struct arena *arena, bytes document, int32_t *out)
     if (!document_find(document, "ttl", &value))
         return STATUS_OK;
     if (!value_as_int64(value, &seconds))
-        return status_of(INVALID, "the document's ttl must be a whole number of seconds: -1 for never, "
-                                  "or 1 to 2147483647; leave it out to inherit the default");
+        return status_of(INVALID,
+                         "the document's ttl must be a whole number of seconds: -1 for never, "
+                         "or 1 to 2147483647; leave it out to inherit the default");
     if (seconds != TTL_NEVER && (seconds < 1 || seconds > LIMIT_TTL_SECONDS))
         return status_fail(arena, INVALID,
                            "the document's ttl is %" PRId64 "; it must be -1 for never, or 1 to %d",
@@ -321,12 +336,14 @@ status expiry_own_ttl(struct arena *arena, bytes document, int32_t *out)
 
 status expiry_check_default_ttl(struct arena *arena, int64_t seconds)
 {
-    if (seconds == TTL_OFF || seconds == TTL_NEVER || (seconds >= 1 && seconds <= LIMIT_TTL_SECONDS))
+    if (seconds == TTL_OFF || seconds == TTL_NEVER ||
+        (seconds >= 1 && seconds <= LIMIT_TTL_SECONDS))
         return STATUS_OK;
-    return status_fail(arena, INVALID,
-                       "the default ttl is %" PRId64
-                       "; it must be -1 for on without a default, 1 to %d seconds, or absent for off",
-                       seconds, LIMIT_TTL_SECONDS);
+    return status_fail(
+        arena, INVALID,
+        "the default ttl is %" PRId64
+        "; it must be -1 for on without a default, 1 to %d seconds, or absent for off",
+        seconds, LIMIT_TTL_SECONDS);
 }
 
 /* ---- packed dates --------------------------------------------------------------------------------- */

@@ -75,17 +75,18 @@ enum verdict {
 };
 
 /* The judge (B-1). */
-enum verdict expiry_judge(const struct expiry_policy *policy, const struct stamp *stamp, time_ms now);
+enum verdict expiry_judge(const struct expiry_policy *policy, const struct stamp *stamp,
+                          time_ms now);
 /* The same with the document at hand; never UNDECIDED. */
 enum verdict expiry_judge_document(const struct expiry_policy *policy, const struct stamp *stamp,
                                    bytes document, struct arena *arena, time_ms now);
 
 /* The first dead moment of a living document; TIME_NEVER if none. `document` may be empty. */
-time_ms expiry_deadline(const struct expiry_policy *policy, const struct stamp *stamp, bytes document,
-                        struct arena *arena);
+time_ms expiry_deadline(const struct expiry_policy *policy, const struct stamp *stamp,
+                        bytes document, struct arena *arena);
 /* True if some rule other than its lane's will end this document first. */
-bool expiry_is_foreign(const struct expiry_policy *policy, const struct stamp *stamp, bytes document,
-                       struct arena *arena);
+bool expiry_is_foreign(const struct expiry_policy *policy, const struct stamp *stamp,
+                       bytes document, struct arena *arena);
 
 /* The lane whose rule ends the document first, for a document about to be written. */
 unsigned expiry_choose_lane(const struct expiry_policy *policy, const struct stamp *stamp);
@@ -96,6 +97,8 @@ time_ms expiry_lane_horizon(const struct expiry_policy *policy, unsigned lane, t
 /* Moment at which the order falls due in its lane; TIME_NEVER if the lane has no ttl. */
 time_ms expiry_lane_deadline(const struct expiry_policy *policy, unsigned lane, time_ms order);
 bool expiry_is_due(time_ms deadline, time_ms now);
+time_ms expiry_earlier(time_ms a, time_ms b);
+time_ms expiry_later(time_ms a, time_ms b);
 /* Last whole second of a lane that lies completely at or below the horizon. */
 int64_t expiry_last_dead_second(unsigned lane, time_ms horizon);
 
@@ -105,7 +108,8 @@ void expiry_settle_default(struct expiry_policy *policy, time_ms now);
 bool expiry_settle_rule(struct date_rule *rule, uint64_t seq, time_ms now);
 
 /* The earliest date that the path reaches; false if there is none (M-2, M-3). */
-bool expiry_earliest_date(const struct path *path, bytes document, struct arena *arena, time_ms *out);
+bool expiry_earliest_date(const struct path *path, bytes document, struct arena *arena,
+                          time_ms *out);
 /* The document's own `ttl`: TTL_ABSENT, TTL_NEVER or seconds; INVALID for anything else (C-3). */
 MUST_USE status expiry_own_ttl(struct arena *arena, bytes document, int32_t *out);
 /* A default ttl as a client may give it: TTL_OFF stays, otherwise INVALID outside C-2. */

@@ -23,7 +23,8 @@ static int64_t last_dead_second(const struct collection *collection, unsigned la
 }
 
 /* Moves the sum over a lane's dead seconds to where the horizon stands. */
-static status advance_lane(struct request *request, const struct collection *collection, unsigned lane)
+static status advance_lane(struct request *request, const struct collection *collection,
+                           unsigned lane)
 {
     struct lane_state *at = &collection->state->lanes[lane];
     int64_t upto_s = last_dead_second(collection, lane, request->now);
@@ -43,8 +44,8 @@ static status advance_lane(struct request *request, const struct collection *col
 }
 
 /* Documents of a date lane that died within the second in which the horizon stands. */
-static status count_border(struct request *request, const struct collection *collection, unsigned lane,
-                           struct storage_counters *out)
+static status count_border(struct request *request, const struct collection *collection,
+                           unsigned lane, struct storage_counters *out)
 {
     struct engine *engine = request->engine;
     time_ms horizon = expiry_lane_horizon(&collection->policy, lane, request->now);
@@ -60,8 +61,8 @@ static status count_border(struct request *request, const struct collection *col
     row_key_lane_from(&stop, lane, horizon + 1);
     TRY(buffer_finish(&start, &range.start));
     TRY(buffer_finish(&stop, &range.end));
-    TRY(storage_scan_open(engine->storage, NULL, address(collection->state->partition, SPACE_BODIES),
-                          &range, &scan));
+    TRY(storage_scan_open(engine->storage, NULL,
+                          address(collection->state->partition, SPACE_BODIES), &range, &scan));
     while (storage_scan_next(scan, &key, &value)) {
         struct row_body body;
         out->first++;
@@ -72,8 +73,8 @@ static status count_border(struct request *request, const struct collection *col
     return s;
 }
 
-static status note_oldest(struct request *request, const struct collection *collection, unsigned lane,
-                          struct collection_figures *out)
+static status note_oldest(struct request *request, const struct collection *collection,
+                          unsigned lane, struct collection_figures *out)
 {
     int64_t second;
     status s = lane_first_second(request->engine, request->arena, collection->state, lane, &second);
@@ -151,7 +152,8 @@ static status figures_by_scan(struct request *request, const struct collection *
     }
     pthread_mutex_unlock(&engine->figures_lock);
     /* Counters move on while the scan stands still: never below zero. */
-    out->dead_documents = documents > (int64_t)out->documents ? (uint64_t)documents - out->documents : 0;
+    out->dead_documents = documents > (int64_t)out->documents ? (uint64_t)documents - out->documents
+                                                              : 0;
     out->dead_bytes = size > (int64_t)out->bytes ? (uint64_t)size - out->bytes : 0;
     return s;
 }
@@ -184,8 +186,8 @@ static void forecast_add(const struct forecast *forecast, time_ms falls_due, uin
         forecast->counts[distance / forecast->step_ms] += documents;
 }
 
-static status forecast_lane(struct request *request, const struct collection *collection, unsigned lane,
-                            const struct forecast *forecast)
+static status forecast_lane(struct request *request, const struct collection *collection,
+                            unsigned lane, const struct forecast *forecast)
 {
     struct storage_scan *scan;
     struct storage_counters slice;
@@ -220,8 +222,8 @@ static status forecast_by_scan(struct request *request, const struct collection 
     return s;
 }
 
-status collection_forecast(struct request *request, const struct collection *collection, time_ms from,
-                           int64_t step_ms, size_t step_count, uint64_t *counts)
+status collection_forecast(struct request *request, const struct collection *collection,
+                           time_ms from, int64_t step_ms, size_t step_count, uint64_t *counts)
 {
     struct forecast forecast = {
         .from = from, .step_ms = step_ms, .step_count = step_count, .counts = counts

@@ -54,7 +54,8 @@ status index_entries_add(struct arena *arena, struct index_entries *entries, uin
         return status_fail(arena, TOO_LARGE, "an index entry would have %zu bytes, limit %d",
                            values.len, LIMIT_KEY_BYTES);
     if (entries->count == LIMIT_ENTRIES_PER_DOCUMENT)
-        return status_fail(arena, TOO_LARGE, "the document has more than %d index entries, the limit",
+        return status_fail(arena, TOO_LARGE,
+                           "the document has more than %d index entries, the limit",
                            LIMIT_ENTRIES_PER_DOCUMENT);
     if (entries->count == entries->room) {
         struct index_entry *more;
@@ -65,11 +66,13 @@ status index_entries_add(struct arena *arena, struct index_entries *entries, uin
         entries->items = more;
         entries->room = room;
     }
-    entries->items[entries->count++] = (struct index_entry){ .index_id = index_id, .values = values };
+    entries->items[entries->count++] = (struct index_entry){ .index_id = index_id,
+                                                             .values = values };
     return STATUS_OK;
 }
 
-static bool has_parts_left(const struct expansion *expansion, size_t field, const struct place *place)
+static bool has_parts_left(const struct expansion *expansion, size_t field,
+                           const struct place *place)
 {
     return place->next_part < expansion->index->paths[field]->count;
 }
@@ -154,9 +157,10 @@ static status common_array(const struct expansion *expansion, const struct place
             continue;
         if (array_out->type == VALUE_ARRAY && array_out->raw.data != places[i].value.raw.data) {
             bytes name = expansion->index->definition.name;
-            return status_fail(expansion->arena, INVALID,
-                               "index '%.*s' cannot hold a document with arrays in two of its fields",
-                               (int)name.len, (const char *)name.data);
+            return status_fail(
+                expansion->arena, INVALID,
+                "index '%.*s' cannot hold a document with arrays in two of its fields",
+                (int)name.len, (const char *)name.data);
         }
         *array_out = places[i].value;
     }
@@ -177,8 +181,9 @@ static status expand_element(struct expansion *expansion, const struct place *pl
         if (!stands_at_array(&places[i]) || places[i].value.raw.data != array.data)
             continue;
         bool is_end = !has_parts_left(expansion, i, &places[i]);
-        branch[i].value = element ? *element
-                                  : (struct value){ .type = is_end ? VALUE_UNDEFINED : VALUE_MISSING };
+        branch[i].value = element
+                              ? *element
+                              : (struct value){ .type = is_end ? VALUE_UNDEFINED : VALUE_MISSING };
         branch[i].is_final = is_end || !element;
         /* An array directly inside an array is not entered by name. */
         if (!is_end && branch[i].value.type == VALUE_ARRAY)
@@ -221,7 +226,9 @@ status index_collect(struct engine *engine, struct arena *arena, const struct in
     if (index->definition.kind == INDEX_PATHS)
         return index_collect_paths(arena, index, document, out);
     for (size_t i = 0; i < index->definition.field_count; i++)
-        places[i] = (struct place){ .value = { .type = VALUE_DOCUMENT, .raw = document } };
+        places[i] = (struct place){
+            .value = {.type = VALUE_DOCUMENT, .raw = document}
+        };
     return expand(&expansion, places, 0);
 }
 

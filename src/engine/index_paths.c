@@ -28,7 +28,8 @@ struct pattern {
 
 static status bad_pattern(struct arena *arena, bytes text, const char *why)
 {
-    return status_fail(arena, INVALID, "path '%.*s' %s", (int)text.len, (const char *)text.data, why);
+    return status_fail(arena, INVALID, "path '%.*s' %s", (int)text.len, (const char *)text.data,
+                       why);
 }
 
 static status parse_quoted(struct arena *arena, bytes text, size_t *at, bytes *out)

@@ -141,6 +141,10 @@ void group_after_write(void *owner, bool is_written)
         if (engine->group.is_state_dirty)
             atomic_store(&engine->stored_mark, engine->group.clock_mark);
     }
+    if (is_written &&
+        expiry_is_due(engine->group.earliest_end, atomic_load(&engine->purger.wake_at)))
+        purger_wake(engine);
+    engine->group.earliest_end = TIME_NEVER;
     engine->group.count = 0;
     engine->group.is_state_dirty = false;
     engine->group.is_mark_exact = false;
@@ -174,8 +178,8 @@ static status load_cut(struct collection_state *state, bytes key, bytes value)
 
 typedef status load_meta(struct collection_state *state, bytes key, bytes value);
 
-static status load_tagged(struct engine *engine, struct arena *arena, struct collection_state *state,
-                          uint8_t tag, load_meta *load)
+static status load_tagged(struct engine *engine, struct arena *arena,
+                          struct collection_state *state, uint8_t tag, load_meta *load)
 {
     uint8_t bounds[2] = { tag, (uint8_t)(tag + 1) };
     struct storage_range range = { .start = bytes_of(bounds, 1), .end = bytes_of(bounds + 1, 1) };
@@ -184,7 +188,8 @@ static status load_tagged(struct engine *engine, struct arena *arena, struct col
     status s = STATUS_OK;
 
     (void)arena;
-    TRY(storage_scan_open(engine->storage, NULL, address(state->partition, SPACE_META), &range, &scan));
+    TRY(storage_scan_open(engine->storage, NULL, address(state->partition, SPACE_META), &range,
+                          &scan));
     while (s.code == OK && storage_scan_next(scan, &key, &value))
         s = load(state, key, value);
     if (s.code == OK)
@@ -213,7 +218,8 @@ status slices_open(struct engine *engine, struct arena *arena, const struct coll
     TRY(buffer_finish(&start, &range.start));
     TRY(buffer_finish(&stop, &range.end));
     range.is_reverse = false;
-    return storage_scan_open(engine->storage, NULL, address(state->partition, SPACE_META), &range, out);
+    return storage_scan_open(engine->storage, NULL, address(state->partition, SPACE_META), &range,
+                             out);
 }
 
 bool slices_next(struct storage_scan *scan, int64_t *second_out, struct storage_counters *out)

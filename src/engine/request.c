@@ -30,7 +30,7 @@ static status claim_any(struct engine *engine, unsigned *out)
     return status_of(BUSY, "too many requests are running; try again");
 }
 
-status request_begin(struct engine *engine, struct arena *arena, struct request *out)
+static status begin(struct engine *engine, struct arena *arena, bool is_quiet, struct request *out)
 {
     unsigned slot;
 
@@ -40,9 +40,21 @@ status request_begin(struct engine *engine, struct arena *arena, struct request 
     out->catalog = atomic_load(&engine->catalog);
     out->now = clock_now(engine->options.clock);
     ASSERT(out->now > 0);
-    atomic_store(&engine->slots[slot].now, out->now);
+    if (out->now - atomic_load_explicit(&engine->last_now_used, memory_order_relaxed) > 100)
+        atomic_store_explicit(&engine->last_now_used, out->now, memory_order_relaxed);
+    atomic_store(&engine->slots[slot].now, is_quiet ? SLOT_QUIET : out->now);
     out->slot = slot;
     return STATUS_OK;
+}
+
+status request_begin(struct engine *engine, struct arena *arena, struct request *out)
+{
+    return begin(engine, arena, false, out);
+}
+
+status request_begin_quiet(struct engine *engine, struct arena *arena, struct request *out)
+{
+    return begin(engine, arena, true, out);
 }
 
 void request_end(struct request *request)
@@ -63,10 +75,19 @@ time_ms request_oldest_now(struct engine *engine, time_ms now)
         time_ms seen = atomic_load(&engine->slots[i].now);
         if (seen == SLOT_STARTING)
             return INT64_MIN;
-        if (seen != 0 && seen < oldest)
+        if (seen > 0 && seen < oldest)
             oldest = seen;
     }
     return oldest;
+}
+
+unsigned request_count(struct engine *engine)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < LIMIT_RUNNING_REQUESTS; i++)
+        count += atomic_load_explicit(&engine->slots[i].now, memory_order_relaxed) > 0;
+    return count;
 }
 
 uint64_t request_oldest_epoch(struct engine *engine)
@@ -89,4 +110,11 @@ status request_view(struct request *request, struct storage_view **out)
         TRY(storage_view_open(request->engine->storage, &request->view));
     *out = request->view;
     return STATUS_OK;
+}
+
+bool request_is_alone_with_its_picture(const struct request *request)
+{
+    uint64_t own = atomic_load(&request->engine->slots[request->slot].epoch);
+
+    return request_oldest_epoch(request->engine) >= own;
 }

@@ -222,7 +222,8 @@ static void put_number(uint8_t *out, uint64_t number, size_t width)
 
 size_t row_stamp_len(const struct stamp *stamp)
 {
-    return (size_t)ROW_STAMP_BYTES_MIN + (stamp->own_ttl == TTL_ABSENT ? 0U : 4U) + stamp->dates.len;
+    return (size_t)ROW_STAMP_BYTES_MIN + (stamp->own_ttl == TTL_ABSENT ? 0U : 4U) +
+           stamp->dates.len;
 }
 
 void row_write_stamp(uint8_t *out, const struct stamp *stamp)

@@ -31,8 +31,13 @@ void row_key_dropped(struct buffer *out, uint32_t id);
 bool row_id_of(bytes key, uint32_t *out);
 MUST_USE status row_database_name(struct arena *arena, bytes key, bytes *out);
 
-enum { ROW_TAG_FORMAT = 'F', ROW_TAG_STATE = 'S', ROW_TAG_DATABASE = 'd', ROW_TAG_COLLECTION = 'c',
-       ROW_TAG_DROPPED = 'x' };
+enum {
+    ROW_TAG_FORMAT = 'F',
+    ROW_TAG_STATE = 'S',
+    ROW_TAG_DATABASE = 'd',
+    ROW_TAG_COLLECTION = 'c',
+    ROW_TAG_DROPPED = 'x'
+};
 
 /* ---- keys in SPACE_META, a collection's partition ------------------------------------------------------ */
 enum { ROW_TAG_SLICE = 'n', ROW_TAG_TOTAL = 't', ROW_TAG_CUT = 'h', ROW_TAG_BUILD = 'b' };

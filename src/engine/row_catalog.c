@@ -92,8 +92,9 @@ void row_write_collection(struct buffer *out, const struct collection *collectio
     buffer_append_byte(out, FORMAT);
     buffer_append_u32(out, collection->id);
     buffer_append_u64(out, collection->version);
-    buffer_append_byte(out, (uint8_t)((collection->is_mixed ? COLLECTION_MIXED : 0) |
-                                      (collection->needs_clean_up ? COLLECTION_NEEDS_CLEAN_UP : 0)));
+    buffer_append_byte(out,
+                       (uint8_t)((collection->is_mixed ? COLLECTION_MIXED : 0) |
+                                 (collection->needs_clean_up ? COLLECTION_NEEDS_CLEAN_UP : 0)));
     buffer_append_u32(out, (uint32_t)collection->policy.default_ttl);
     buffer_append_u64(out, (uint64_t)collection->policy.inheriting_horizon);
     buffer_append_u64(out, (uint64_t)collection->policy.own_horizon);
@@ -181,7 +182,8 @@ static void read_definition(struct entry_reader *entry, struct index *index)
     struct index_field *fields = read_array(entry, count, sizeof(*fields));
     const struct path **paths = read_array(entry, count, sizeof(*paths));
     for (size_t i = 0; i < count && is_sound(entry); i++) {
-        fields[i].order = reader_byte(&entry->in) == KEY_DESCENDING ? KEY_DESCENDING : KEY_ASCENDING;
+        fields[i].order = reader_byte(&entry->in) == KEY_DESCENDING ? KEY_DESCENDING
+                                                                    : KEY_ASCENDING;
         fields[i].path = read_text(entry);
         if (is_sound(entry))
             note(entry, path_parse(entry->memory, fields[i].path, &paths[i]));
@@ -189,10 +191,8 @@ static void read_definition(struct entry_reader *entry, struct index *index)
     definition->field_count = count;
     definition->fields = fields;
     index->paths = paths;
-    definition->included =
-        read_texts(entry, LIMIT_PATH_PATTERNS, &definition->included_count);
-    definition->excluded =
-        read_texts(entry, LIMIT_PATH_PATTERNS, &definition->excluded_count);
+    definition->included = read_texts(entry, LIMIT_PATH_PATTERNS, &definition->included_count);
+    definition->excluded = read_texts(entry, LIMIT_PATH_PATTERNS, &definition->excluded_count);
 }
 
 static void read_index(struct entry_reader *entry, struct index *index)
@@ -267,8 +267,8 @@ static void read_head(struct entry_reader *entry, struct collection *out)
     definition->database = read_text(entry);
     definition->name = read_text(entry);
     definition->options = read_text(entry);
-    definition->partition_paths =
-        read_texts(entry, LIMIT_PARTITION_KEY_PATHS, &definition->partition_path_count);
+    definition->partition_paths = read_texts(entry, LIMIT_PARTITION_KEY_PATHS,
+                                             &definition->partition_path_count);
 }
 
 status row_read_collection(struct arena *memory, bytes value, struct collection *out)
@@ -277,8 +277,9 @@ status row_read_collection(struct arena *memory, bytes value, struct collection 
 
     *out = (struct collection){ .memory = memory };
     if (reader_byte(&entry.in) != FORMAT)
-        return status_of(CORRUPT, "a collection's catalog entry has a format that this program does "
-                                  "not know; use the program that wrote it");
+        return status_of(CORRUPT,
+                         "a collection's catalog entry has a format that this program does "
+                         "not know; use the program that wrote it");
     read_head(&entry, out);
     out->index_count = read_count(&entry, LIMIT_INDEXES);
     struct index *indexes = read_array(&entry, out->index_count, sizeof(*indexes));

@@ -87,7 +87,8 @@ static status make_range(struct arena *arena, const struct scan_spec *spec, byte
 
 /* ---- opening -------------------------------------------------------------------------------------- */
 
-static status scan_new(struct request *request, const struct collection *collection, struct scan **out)
+static status scan_new(struct request *request, const struct collection *collection,
+                       struct scan **out)
 {
     TRY(ARENA_NEW(request->arena, 1, out));
     (*out)->request = request;
@@ -118,10 +119,12 @@ status scan_open(struct request *request, const struct collection *collection,
     (*out)->prefix_len = prefix.len;
     TRY(make_range(arena, spec, prefix, &range));
     return storage_scan_open(request->engine->storage, (*out)->view,
-                             address(collection->state->partition, SPACE_ROWS), &range, &(*out)->rows);
+                             address(collection->state->partition, SPACE_ROWS), &range,
+                             &(*out)->rows);
 }
 
-status scan_open_slots(struct request *request, const struct collection *collection, struct scan **out)
+status scan_open_slots(struct request *request, const struct collection *collection,
+                       struct scan **out)
 {
     struct storage_range all = { .start = BYTES_LITERAL("\x01") };
 
@@ -130,7 +133,8 @@ status scan_open_slots(struct request *request, const struct collection *collect
     for (unsigned lane = 0; lane < LANE_COUNT; lane++)
         (*out)->horizons[lane] = expiry_lane_horizon(&collection->policy, lane, request->now);
     return storage_scan_open(request->engine->storage, (*out)->view,
-                             address(collection->state->partition, SPACE_BODIES), &all, &(*out)->rows);
+                             address(collection->state->partition, SPACE_BODIES), &all,
+                             &(*out)->rows);
 }
 
 void scan_close(struct scan *scan)
@@ -221,8 +225,8 @@ static bool next_slot(struct scan *scan)
             continue;
         if (!row_read_body(value, &scan->body))
             return fail(scan, status_of(CORRUPT, "a stored document is damaged"));
-        if (expiry_judge_document(policy, &scan->body.stamp, scan->body.document, scan->request->arena,
-                                  scan->request->now) == DEAD)
+        if (expiry_judge_document(policy, &scan->body.stamp, scan->body.document,
+                                  scan->request->arena, scan->request->now) == DEAD)
             continue;
         scan->stamp = scan->body.stamp;
         return split_key(scan, scan->body.key);

@@ -14,7 +14,7 @@ struct scan_row {
     uint64_t seq;
     int64_t written_at_s;
     uint32_t body_len; /* size of the document */
-    bytes index_key; /* index scans: the encoded values, without the document key */
+    bytes index_key;   /* index scans: the encoded values, without the document key */
 };
 
 struct scan_spec {

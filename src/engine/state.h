@@ -12,10 +12,10 @@
 
 /* What a lane holds. Changed by the committing thread after each durable group, under figures_lock. */
 struct lane_state {
-    int64_t documents, bytes;           /* physically there, the dead included */
-    int64_t dead_upto_s;                /* the next two count the seconds up to this one */
+    int64_t documents, bytes; /* physically there, the dead included */
+    int64_t dead_upto_s;      /* the next two count the seconds up to this one */
     int64_t dead_documents, dead_bytes;
-    int64_t cut_upto_s;                 /* bodies up to this second have been cut off at least once */
+    _Atomic int64_t cut_upto_s; /* bodies up to this second have been cut off at least once */
 };
 
 struct death_subscription {
@@ -24,6 +24,7 @@ struct death_subscription {
 };
 
 struct index_progress {
+    _Atomic uint64_t seen;
     _Atomic unsigned per_mille;
 };
 
@@ -33,14 +34,14 @@ struct collection_state {
     struct gate gate;
     /* Newest descriptor. Changed only while the gate is closed; read inside the gate. */
     _Atomic(const struct collection *) current;
-    _Atomic bool is_dropped;                        /* set while the gate is closed */
-    struct lane_state lanes[LANE_COUNT];            /* figures_lock */
-    _Atomic(struct death_subscription *) deaths;    /* changed while the gate is closed */
+    _Atomic bool is_dropped;                     /* set while the gate is closed */
+    struct lane_state lanes[LANE_COUNT];         /* figures_lock */
+    _Atomic(struct death_subscription *) deaths; /* changed while the gate is closed */
     _Atomic uint64_t purged_documents, purged_bytes;
-    _Atomic uint64_t garbage_rows;                  /* rows in SPACE_ROWS whose body was cut off */
-    time_ms next_walk_at;                           /* purger only */
-    struct index_progress progress[LIMIT_INDEXES];  /* by index id */
-    unsigned references;                            /* descriptors; change_lock */
+    _Atomic uint64_t garbage_rows;                 /* rows in SPACE_ROWS whose body was cut off */
+    time_ms next_walk_at;                          /* purger only */
+    struct index_progress progress[LIMIT_INDEXES]; /* by index id */
+    unsigned references;                           /* descriptors; change_lock */
 };
 
 struct database {
@@ -64,7 +65,7 @@ struct request_slot {
     _Alignas(64) _Atomic int64_t now; /* 0: free; SLOT_STARTING: its now is not known yet */
     _Atomic uint64_t epoch;
 };
-enum { SLOT_STARTING = INT32_MIN };
+enum { SLOT_STARTING = INT32_MIN, SLOT_QUIET = INT32_MIN + 1 };
 
 /* Changes of counters in the group being committed; the committing thread's. */
 struct lane_delta {
@@ -77,8 +78,9 @@ struct group {
     struct lane_delta *deltas;
     size_t count, room;
     bool is_state_dirty;
-    time_ms clock_mark; /* as last written */
-    bool is_mark_exact; /* write clock_mark as it is: a clean stop */
+    time_ms clock_mark;   /* as last written */
+    bool is_mark_exact;   /* write clock_mark as it is: a clean stop */
+    time_ms earliest_end; /* of the documents written in this group */
 };
 
 /* A thread that works in the background and can be woken; see worker.c. */
@@ -99,7 +101,7 @@ struct purger {
     _Atomic uint32_t collection_id;
     _Atomic int64_t since_ms;
     _Atomic uint64_t passes;
-    _Atomic int64_t wake_at; /* when it will look next; a write that falls due earlier wakes it */
+    _Atomic int64_t wake_at;   /* when it will look next; a write that falls due earlier wakes it */
     pthread_mutex_t pass_lock; /* one pass at a time */
     bool has_told_of_leap;     /* pass_lock */
 };
@@ -118,8 +120,8 @@ struct engine {
     struct latches latches;
 
     _Atomic(struct catalog *) catalog;
-    pthread_mutex_t change_lock;  /* one change of the catalog at a time */
-    struct catalog *retired;      /* change_lock */
+    pthread_mutex_t change_lock; /* one change of the catalog at a time */
+    struct catalog *retired;     /* change_lock */
     _Atomic uint32_t next_collection_id;
     _Atomic bool are_date_rules_off;
 
@@ -129,6 +131,7 @@ struct engine {
     _Atomic uint64_t assigned_seq; /* written by the committing thread */
     _Atomic uint64_t durable_seq;
     _Atomic int64_t stored_mark;   /* clock mark that is durable */
+    _Atomic int64_t last_now_used; /* by a request, to the tenth of a second */
     struct group group;            /* the committing thread's */
     struct arena *group_arena;     /* the committing thread's */
     pthread_mutex_t figures_lock;
@@ -141,6 +144,14 @@ struct engine {
 /* ---- request.c ---- */
 /* The oldest `now` of a running request, at most `now`; INT64_MIN while one is just starting. */
 time_ms request_oldest_now(struct engine *engine, time_ms now);
+/* For background work: keeps the catalog in place, but holds nobody's documents back. */
+MUST_USE status request_begin_quiet(struct engine *engine, struct arena *arena,
+                                    struct request *out);
+/* True if no running request holds an older picture of the catalog than this one. Such a request may see
+ * documents that a change of policy has ended since. */
+bool request_is_alone_with_its_picture(const struct request *request);
+/* Requests of clients that are running now. */
+unsigned request_count(struct engine *engine);
 /* The oldest epoch in use; UINT64_MAX if none runs. */
 uint64_t request_oldest_epoch(struct engine *engine);
 MUST_USE status request_view(struct request *request, struct storage_view **out);
@@ -175,8 +186,8 @@ const struct collection *catalog_lookup(const struct catalog *catalog, bytes dat
 
 /* ---- change.c ---- */
 /* Marks a build as finished or failed; used by index_build.c. */
-MUST_USE status index_finish_build(struct engine *engine, struct arena *arena, uint32_t collection_id,
-                                   uint32_t index_id, bytes failure);
+MUST_USE status index_finish_build(struct engine *engine, struct arena *arena,
+                                   uint32_t collection_id, uint32_t index_id, bytes failure);
 /* Forgets rules and horizons that nobody needs any more; used by the purger. */
 MUST_USE status collection_finish_clean_up(struct engine *engine, struct arena *arena,
                                            uint32_t collection_id, uint64_t version, bool is_pure);
@@ -197,12 +208,13 @@ MUST_USE status index_collect(struct engine *engine, struct arena *arena, const 
 MUST_USE status index_collect_all(struct engine *engine, struct arena *arena,
                                   const struct collection *collection, bytes document,
                                   struct index_entries *out);
-MUST_USE status index_entries_add(struct arena *arena, struct index_entries *entries, uint32_t index_id,
-                                  bytes values);
+MUST_USE status index_entries_add(struct arena *arena, struct index_entries *entries,
+                                  uint32_t index_id, bytes values);
 void index_entries_sort(struct index_entries *entries);
 MUST_USE status index_collect_paths(struct arena *arena, const struct index *index, bytes document,
                                     struct index_entries *out);
-MUST_USE status index_check_patterns(struct arena *arena, const struct index_definition *definition);
+MUST_USE status index_check_patterns(struct arena *arena,
+                                     const struct index_definition *definition);
 
 /* ---- document.c ---- */
 MUST_USE status document_locate(struct request *request, struct storage_view *view,
@@ -213,31 +225,28 @@ MUST_USE status body_read(struct engine *engine, struct storage_view *view, part
                           const struct stamp *stamp, struct storage_value *pin_out,
                           struct row_body *out);
 /* Dead or alive, reading the body if the stamp cannot tell. */
-MUST_USE status document_judge(struct engine *engine, struct storage_view *view, struct arena *arena,
-                               const struct collection *collection, const struct stamp *stamp,
-                               time_ms now, enum verdict *out);
+MUST_USE status document_judge(struct engine *engine, struct storage_view *view,
+                               struct arena *arena, const struct collection *collection,
+                               const struct stamp *stamp, time_ms now, enum verdict *out);
 MUST_USE status document_key_split(const struct collection *collection, bytes joined,
                                    struct document_key *out);
-bool collection_is_cut(struct engine *engine, struct collection_state *state,
-                       const struct stamp *stamp);
+/* True if the place of this (dead) document was cut off: its body is gone or will go with the next cut. */
+bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp);
+
+/* ---- write.c ---- */
+/* Hash of a unique key, for its latch. */
+uint64_t write_unique_hash(uint32_t collection_id, const struct index_entry *entry);
 
 /* ---- index_build.c, purger.c, reaper.c, worker.c, engine.c ---- */
 void builder_start(struct engine *engine);
 void purger_start(struct engine *engine);
 void purger_wake(struct engine *engine);
 void builder_wake(struct engine *engine);
-MUST_USE status reaper_walk(struct engine *engine, struct request *request,
-                            const struct collection *collection, time_ms cutoff,
-                            struct purge_result *result);
-MUST_USE status reaper_remove(struct request *request, const struct collection *collection,
-                              struct document_key *keys, size_t count, time_ms cutoff,
-                              struct purge_result *result);
 bool worker_start(struct worker *worker, void *(*run)(void *), void *owner);
 void worker_stop(struct worker *worker);
 void worker_wake(struct worker *worker);
 /* Waits until woken, stopped, or the time is over; false when stopping. */
 bool worker_pause(struct worker *worker, int64_t timeout_ms);
-MUST_USE status state_store(struct engine *engine, time_ms mark);
 
 static inline struct row_address address(partition_id partition, enum storage_space space)
 {

@@ -80,7 +80,8 @@ static status gather_states(struct write *write)
     }
     unsigned capabilities = storage_capabilities(write->request->engine->storage);
     if (write->state_count > 1 && !(capabilities & STORAGE_HAS_MULTI_PARTITION))
-        return status_of(UNSUPPORTED, "this deployment cannot write to several collections in one step");
+        return status_of(UNSUPPORTED,
+                         "this deployment cannot write to several collections in one step");
     return STATUS_OK;
 }
 
@@ -113,9 +114,16 @@ static uint64_t hash_document(const struct collection_state *state, bytes locato
     return bytes_hash(locator_key, state->id);
 }
 
+uint64_t write_unique_hash(uint32_t collection_id, const struct index_entry *entry)
+{
+    uint64_t seed = ((uint64_t)collection_id << 32) ^ entry->index_id ^ (UINT64_C(1) << 63);
+
+    return bytes_hash(entry->values, seed);
+}
+
 static uint64_t hash_unique(const struct collection_state *state, const struct index_entry *entry)
 {
-    return bytes_hash(entry->values, ((uint64_t)state->id << 32) ^ entry->index_id ^ (UINT64_C(1) << 63));
+    return write_unique_hash(state->id, entry);
 }
 
 static const struct index *index_by_id(const struct collection *collection, uint32_t id)
@@ -139,11 +147,11 @@ static status check_operation(struct arena *arena, const struct write_op *op)
     size_t key_len = op->key.partition.len + op->key.id.len;
 
     if (key_len == 0 || key_len > LIMIT_KEY_BYTES)
-        return status_fail(arena, TOO_LARGE, "the document's key takes %zu bytes, limit %d", key_len,
-                           LIMIT_KEY_BYTES);
+        return status_fail(arena, TOO_LARGE, "the document's key takes %zu bytes, limit %d",
+                           key_len, LIMIT_KEY_BYTES);
     if (op->kind != WRITE_DELETE && op->document.len > LIMIT_DOCUMENT_BYTES)
-        return status_fail(arena, TOO_LARGE, "the document has %zu bytes, limit %d", op->document.len,
-                           LIMIT_DOCUMENT_BYTES);
+        return status_fail(arena, TOO_LARGE, "the document has %zu bytes, limit %d",
+                           op->document.len, LIMIT_DOCUMENT_BYTES);
     if (op->own_ttl != TTL_ABSENT && op->own_ttl != TTL_NEVER && op->own_ttl < 1)
         return status_fail(arena, INVALID, "the document's ttl is %d; it must be -1 or at least 1",
                            op->own_ttl);
@@ -229,13 +237,13 @@ static status load_change(struct write *write, struct document_change *change)
     struct engine *engine = request->engine;
     uint64_t birth = 0;
 
-    TRY(document_locate(request, NULL, change->collection, change->locator_key, &change->old, &birth,
-                        &change->has_old));
+    TRY(document_locate(request, NULL, change->collection, change->locator_key, &change->old,
+                        &birth, &change->has_old));
     if (!change->has_old)
         return STATUS_OK;
     TRY(document_judge(engine, NULL, request->arena, change->collection, &change->old, request->now,
                        &change->old_verdict));
-    if (change->old_verdict == DEAD && collection_is_cut(engine, change->state, &change->old)) {
+    if (change->old_verdict == DEAD && collection_is_cut(change->state, &change->old)) {
         change->has_old = false;
         return STATUS_OK;
     }
@@ -293,8 +301,8 @@ static status duplicate(struct write *write, const struct collection *collection
 }
 
 /* Does the stored row's document still hold the key, seen with the eyes of this write? */
-static status row_holds(struct write *write, const struct document_change *mine, bytes key, bytes value,
-                        const struct index_entry *entry, bool *out)
+static status row_holds(struct write *write, const struct document_change *mine, bytes key,
+                        bytes value, const struct index_entry *entry, bool *out)
 {
     struct stamp stamp;
     size_t values_len;
@@ -319,8 +327,8 @@ static status row_holds(struct write *write, const struct document_change *mine,
         *out = holder->has_new && has_entry(&holder->entries, entry);
         return STATUS_OK;
     }
-    TRY(document_judge(write->request->engine, NULL, write->request->arena, mine->collection, &stamp,
-                       write->request->now, &verdict));
+    TRY(document_judge(write->request->engine, NULL, write->request->arena, mine->collection,
+                       &stamp, write->request->now, &verdict));
     *out = verdict == ALIVE;
     return STATUS_OK;
 }
@@ -340,7 +348,8 @@ static status check_stored(struct write *write, const struct document_change *mi
     row_key_index(&start, entry->index_id);
     buffer_append(&start, entry->values);
     TRY(buffer_finish(&start, &range.start));
-    TRY(storage_scan_open(storage, NULL, address(mine->state->partition, SPACE_ROWS), &range, &scan));
+    TRY(storage_scan_open(storage, NULL, address(mine->state->partition, SPACE_ROWS), &range,
+                          &scan));
     while (s.code == OK && !is_held && storage_scan_next(scan, &key, &value) &&
            bytes_starts_with(key, range.start))
         s = row_holds(write, mine, key, value, entry, &is_held);
@@ -380,7 +389,8 @@ static status check_unique(struct write *write, struct document_change *change,
     for (size_t i = 0; i < entries->count; i++) {
         const struct index_entry *entry = &entries->items[i];
         if (is_unique_entry(change->collection, entry))
-            TRY(table_put(&write->by_unique, hash_unique(change->state, entry), entry->values, change));
+            TRY(table_put(&write->by_unique, hash_unique(change->state, entry), entry->values,
+                          change));
     }
     return STATUS_OK;
 }
@@ -396,7 +406,8 @@ static status check_precondition(struct arena *arena, const struct write_op *op,
     if (op->if_seq == 0)
         return STATUS_OK;
     if (!change->is_visible)
-        return status_of(PRECONDITION, "the document was to have a given version, but there is none");
+        return status_of(PRECONDITION,
+                         "the document was to have a given version, but there is none");
     if (change->visible_seq != op->if_seq)
         return status_fail(arena, PRECONDITION,
                            "the document is at version %" PRIu64 ", not at %" PRIu64
@@ -561,8 +572,8 @@ static status write_open(struct request *request, struct write_op *ops, size_t c
     return STATUS_OK;
 }
 
-status write_prepare(struct request *request, struct write_op *ops, size_t count, enum write_mode mode,
-                     struct write **out)
+status write_prepare(struct request *request, struct write_op *ops, size_t count,
+                     enum write_mode mode, struct write **out)
 {
     TRY(write_open(request, ops, count, mode, out));
     status s = prepare(*out);

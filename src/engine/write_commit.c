@@ -63,18 +63,22 @@ static void remove_old(struct engine *engine, struct storage_batch *batch,
     uint8_t slot[ROW_SLOT_BYTES];
     size_t at = 0;
 
-    row_key_slot(slot, change->old.lane, expiry_order(&change->old), change->old.seq);
-    storage_delete(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)));
     for (size_t i = 0; i < change->old_entries.count; i++) {
         if (!change->has_new || !is_kept(change, &change->old_entries.items[i], &at))
             storage_delete(engine->storage, batch, rows, change->old_keys[i]);
     }
     if (!change->has_new)
         storage_delete(engine->storage, batch, rows, change->locator_key);
+    /* A dead document may have been cut off since this write looked: then it is counted out already. */
+    if (change->old_verdict == DEAD && collection_is_cut(change->state, &change->old))
+        return;
+    row_key_slot(slot, change->old.lane, expiry_order(&change->old), change->old.seq);
+    storage_delete(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)));
     group_note(engine, change->state, &change->old, -1);
 }
 
-static void put_new(struct engine *engine, struct storage_batch *batch, struct document_change *change)
+static void put_new(struct engine *engine, struct storage_batch *batch,
+                    struct document_change *change)
 {
     struct row_address rows = address(change->state->partition, SPACE_ROWS);
     struct row_address bodies = address(change->state->partition, SPACE_BODIES);
@@ -95,6 +99,10 @@ static void put_new(struct engine *engine, struct storage_batch *batch, struct d
         storage_put(engine->storage, batch, rows, change->keys[i], bytes_of(value, stamp_len + 2));
     }
     group_note(engine, change->state, &change->fresh, 1);
+    engine->group.earliest_end = expiry_earlier(engine->group.earliest_end,
+                                                expiry_lane_deadline(&change->collection->policy,
+                                                                     change->fresh.lane,
+                                                                     expiry_order(&change->fresh)));
 }
 
 status write_stamp(struct commit *commit, struct storage_batch *batch)
@@ -143,7 +151,8 @@ static void tell_deaths(const struct write *write)
         struct death death = { .collection = change->collection,
                                .stamp = &change->old,
                                .document = change->old_document };
-        status s = document_key_split(change->collection, bytes_from(change->locator_key, 1), &death.key);
+        status s = document_key_split(change->collection, bytes_from(change->locator_key, 1),
+                                      &death.key);
         if (s.code == OK)
             deaths->reader(deaths->context, &death);
     }

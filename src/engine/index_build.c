@@ -1,0 +1,442 @@
+/* Index build: entries for documents that are older than their index.
+ *
+ * From the moment an index is registered every write maintains it. The builder walks the locators in key
+ * order and adds the entries of documents written before that moment, a small batch per commit together
+ * with its cursor, so a build goes on where it stood after a crash. A document that was written since
+ * is left alone: its entries are there already. A unique index fails when two living documents have the
+ * same key; the failure names both.
+ *
+ * Keeps: entries are added under the document's latch, after its locator was read again.
+ * Threads: one builder; writers are never kept waiting for longer than one batch.
+ * Start reading at engine_build_indexes(). */
+#include "engine/lane.h"
+#include "engine/state.h"
+
+#include <inttypes.h>
+
+struct build_item {
+    bytes key; /* joined document key */
+    bytes locator_key;
+    struct stamp stamp;
+    bytes document;
+    struct index_entries entries;
+    bytes *row_keys;
+    bool is_current;
+};
+
+struct build {
+    struct commit commit;
+    struct engine *engine;
+    struct request *request;
+    struct arena *arena;
+    const struct collection *collection;
+    const struct index *index;
+    bytes cursor;
+    struct build_item items[LIMIT_BUILD_BATCH];
+    size_t count;
+    bool is_finished;
+    bytes failure; /* why the index cannot be built */
+};
+
+/* ---- cursor --------------------------------------------------------------------------------------- */
+
+static status cursor_key(struct build *build, bytes *out)
+{
+    struct buffer key = buffer_in(build->arena);
+
+    row_key_build(&key, build->index->id);
+    return buffer_finish(&key, out);
+}
+
+static status load_cursor(struct build *build)
+{
+    struct storage *storage = build->engine->storage;
+    struct storage_value pin;
+    bytes key;
+
+    TRY(cursor_key(build, &key));
+    status s = storage_get(storage, NULL, address(build->collection->state->partition, SPACE_META),
+                           key, &pin);
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    s = arena_copy(build->arena, bytes_from(pin.value, 1), &build->cursor);
+    storage_value_release(storage, &pin);
+    return s;
+}
+
+/* ---- one batch ------------------------------------------------------------------------------------ */
+
+static status note_failure(struct build *build, status why)
+{
+    if (why.code != INVALID && why.code != TOO_LARGE)
+        return why;
+    build->failure = bytes_of_text(why.message);
+    return STATUS_OK;
+}
+
+static status add_item(struct build *build, struct scan *scan, const struct scan_row *row)
+{
+    struct build_item *item = &build->items[build->count];
+    struct document document;
+    struct buffer key = buffer_in(build->arena);
+
+    *item = (struct build_item){ 0 };
+    buffer_append(&key, row->key.partition);
+    buffer_append(&key, row->key.id);
+    TRY(buffer_finish(&key, &item->key));
+    build->count++;
+    build->cursor = item->key;
+    item->stamp.seq = row->seq;
+    if (row->seq > build->index->created_seq)
+        return STATUS_OK; /* written since: its entries are there */
+    TRY(scan_document(scan, &document));
+    status s = arena_copy(build->arena, document.bson, &item->document);
+    document_release(build->request, &document);
+    TRY(s);
+    s = index_collect(build->engine, build->arena, build->index, item->document, &item->entries);
+    index_entries_sort(&item->entries);
+    return s.code == OK ? STATUS_OK : note_failure(build, s);
+}
+
+static status read_batch(struct build *build)
+{
+    struct scan_spec spec = { .after = build->cursor };
+    struct scan *scan;
+    struct scan_row row;
+    status s = STATUS_OK;
+
+    TRY(scan_open(build->request, build->collection, &spec, &scan));
+    while (s.code == OK && build->count < LIMIT_BUILD_BATCH && build->failure.len == 0) {
+        build->is_finished = !scan_next(scan, &row);
+        if (build->is_finished)
+            break;
+        s = add_item(build, scan, &row);
+    }
+    if (s.code == OK)
+        s = scan_status(scan);
+    scan_close(scan);
+    return s;
+}
+
+/* What a person recognises a document by. */
+static void describe(struct buffer *out, bytes document, bytes key)
+{
+    struct value id;
+
+    if (document_find(document, "_id", &id) || document_find(document, "id", &id))
+        json_write_value(out, id);
+    else
+        for (size_t i = 0; i < key.len && i < 32; i++)
+            buffer_append_format(out, "%02x", key.data[i]);
+}
+
+static status clash(struct build *build, const struct build_item *item, const struct stamp *other,
+                    bytes other_key)
+{
+    struct buffer text = buffer_in(build->arena);
+    struct storage_value pin;
+    struct row_body body = { 0 };
+
+    status s = body_read(build->engine, NULL, build->collection->state->partition, other, &pin,
+                         &body);
+    buffer_append_text(&text, "documents ");
+    describe(&text, item->document, item->key);
+    buffer_append_text(&text, " and ");
+    if (s.code == OK) {
+        describe(&text, body.document, other_key);
+        storage_value_release(build->engine->storage, &pin);
+    } else
+        buffer_append_text(&text, "another");
+    buffer_append_format(&text, " have the same key in the unique index '%.*s'",
+                         (int)build->index->definition.name.len,
+                         (const char *)build->index->definition.name.data);
+    return buffer_finish(&text, &build->failure);
+}
+
+/* A living document with the same values that is not this one. */
+static status look_for_clash(struct build *build, const struct build_item *item, bytes values)
+{
+    struct storage *storage = build->engine->storage;
+    struct buffer start = buffer_in(build->arena);
+    struct storage_range range = { 0 };
+    struct storage_scan *scan;
+    bytes key, value;
+    status s = STATUS_OK;
+
+    row_key_index(&start, build->index->id);
+    buffer_append(&start, values);
+    TRY(buffer_finish(&start, &range.start));
+    TRY(storage_scan_open(storage, NULL, address(build->collection->state->partition, SPACE_ROWS),
+                          &range, &scan));
+    while (s.code == OK && build->failure.len == 0 && storage_scan_next(scan, &key, &value) &&
+           bytes_starts_with(key, range.start)) {
+        struct stamp stamp;
+        size_t values_len;
+        enum verdict verdict = DEAD;
+        bytes other_key = bytes_from(key, range.start.len);
+        if (!row_read_index(value, &stamp, &values_len))
+            s = status_of(CORRUPT, "a stored index row is damaged");
+        else if (!bytes_equal(other_key, item->key))
+            s = document_judge(build->engine, NULL, build->arena, build->collection, &stamp,
+                               build->request->now, &verdict);
+        if (s.code == OK && verdict == ALIVE)
+            s = clash(build, item, &stamp, other_key);
+    }
+    if (s.code == OK)
+        s = storage_scan_status(scan);
+    storage_scan_close(scan);
+    return s;
+}
+
+/* Two documents of the same batch. */
+static status look_inside_batch(struct build *build, size_t at, bytes values)
+{
+    for (size_t i = 0; i < at && build->failure.len == 0; i++) {
+        const struct build_item *other = &build->items[i];
+        for (size_t k = 0; other->is_current && k < other->entries.count; k++) {
+            if (bytes_equal(other->entries.items[k].values, values))
+                TRY(clash(build, &build->items[at], &other->stamp, other->key));
+        }
+    }
+    return STATUS_OK;
+}
+
+static status check_item(struct build *build, size_t at)
+{
+    struct build_item *item = &build->items[at];
+    enum verdict verdict;
+    uint64_t birth, seq = item->stamp.seq;
+    bool is_there;
+
+    TRY(document_locate(build->request, NULL, build->collection, item->locator_key, &item->stamp,
+                        &birth, &is_there));
+    if (!is_there || item->stamp.seq != seq || seq > build->index->created_seq)
+        return STATUS_OK;
+    TRY(document_judge(build->engine, NULL, build->arena, build->collection, &item->stamp,
+                       build->request->now, &verdict));
+    item->is_current = verdict == ALIVE;
+    TRY(ARENA_NEW(build->arena, item->entries.count, &item->row_keys));
+    for (size_t i = 0; item->is_current && i < item->entries.count; i++) {
+        struct buffer key = buffer_in(build->arena);
+        row_key_index(&key, build->index->id);
+        buffer_append(&key, item->entries.items[i].values);
+        buffer_append(&key, item->key);
+        TRY(buffer_finish(&key, &item->row_keys[i]));
+        if (build->index->definition.is_unique) {
+            TRY(look_inside_batch(build, at, item->entries.items[i].values));
+            TRY(look_for_clash(build, item, item->entries.items[i].values));
+        }
+    }
+    return STATUS_OK;
+}
+
+static status build_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct build *build = commit->owner;
+    struct storage *storage = build->engine->storage;
+    partition_id partition = build->collection->state->partition;
+    uint8_t value[ROW_STAMP_BYTES_MAX + 2];
+    struct buffer cursor = buffer_in(build->arena);
+    bytes cursor_row, cursor_value;
+
+    TRY(cursor_key(build, &cursor_row));
+    buffer_append_byte(&cursor, 'k');
+    buffer_append(&cursor, build->cursor);
+    TRY(buffer_finish(&cursor, &cursor_value));
+    for (size_t i = 0; i < build->count; i++) {
+        const struct build_item *item = &build->items[i];
+        size_t stamp_len = row_stamp_len(&item->stamp);
+        if (!item->is_current)
+            continue;
+        row_write_stamp(value, &item->stamp);
+        for (size_t k = 0; k < item->entries.count; k++) {
+            size_t values_len = item->entries.items[k].values.len;
+            value[stamp_len] = (uint8_t)(values_len >> 8);
+            value[stamp_len + 1] = (uint8_t)values_len;
+            storage_put(storage, batch, address(partition, SPACE_ROWS), item->row_keys[k],
+                        bytes_of(value, stamp_len + 2));
+        }
+    }
+    storage_put(storage, batch, address(partition, SPACE_META), cursor_row, cursor_value);
+    return STATUS_OK;
+}
+
+static status write_latched(struct build *build)
+{
+    const struct collection *newest = atomic_load(&build->collection->state->current);
+
+    if (newest != build->collection || atomic_load(&build->collection->state->is_dropped)) {
+        build->count = 0; /* changed meanwhile: the next step sees it */
+        build->is_finished = false;
+        return STATUS_OK;
+    }
+    for (size_t i = 0; i < build->count && build->failure.len == 0; i++)
+        TRY(check_item(build, i));
+    if (build->failure.len > 0)
+        return STATUS_OK;
+    build->commit = (struct commit){ .stamp = build_stamp, .owner = build };
+    return commit_and_wait(build->engine->queue, &build->commit);
+}
+
+static status make_latches(struct build *build, struct latch_set *out)
+{
+    uint32_t id = build->collection->state->id;
+    struct buffer stripes = buffer_in(build->arena);
+
+    for (size_t i = 0; i < build->count; i++) {
+        struct build_item *item = &build->items[i];
+        struct buffer key = buffer_in(build->arena);
+        row_key_locator(&key, (struct document_key){ .id = item->key });
+        TRY(buffer_finish(&key, &item->locator_key));
+        uint16_t stripe = latch_stripe(bytes_hash(item->locator_key, id));
+        buffer_append(&stripes, bytes_of(&stripe, sizeof(stripe)));
+        for (size_t k = 0; build->index->definition.is_unique && k < item->entries.count; k++) {
+            stripe = latch_stripe(write_unique_hash(id, &item->entries.items[k]));
+            buffer_append(&stripes, bytes_of(&stripe, sizeof(stripe)));
+        }
+    }
+    if (stripes.is_failed)
+        return arena_exhausted(build->arena);
+    *out = (struct latch_set){ .stripes = (uint16_t *)(void *)stripes.data,
+                               .count = stripes.len / sizeof(uint16_t) };
+    latch_set_sort(out);
+    return STATUS_OK;
+}
+
+static status write_batch(struct build *build)
+{
+    struct latch_set latches;
+
+    if (build->count == 0)
+        return STATUS_OK;
+    TRY(make_latches(build, &latches));
+    gate_enter(&build->collection->state->gate);
+    latch_set_take(&build->engine->latches, &latches);
+    status s = write_latched(build);
+    latch_set_give(&build->engine->latches, &latches);
+    gate_leave(&build->collection->state->gate);
+    return s;
+}
+
+/* ---- builds --------------------------------------------------------------------------------------- */
+
+static void show_progress(struct build *build)
+{
+    struct engine *engine = build->engine;
+    struct index_progress *progress = build->index->progress;
+    uint64_t total = 1;
+
+    pthread_mutex_lock(&engine->figures_lock);
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+        total += (uint64_t)build->collection->state->lanes[lane].documents;
+    pthread_mutex_unlock(&engine->figures_lock);
+    uint64_t seen = atomic_fetch_add(&progress->seen, build->count) + build->count;
+    uint64_t per_mille = seen * 1000 / total;
+    atomic_store(&progress->per_mille, (unsigned)(per_mille < 999 ? per_mille : 999));
+}
+
+static status build_step(struct build *build, bool *is_done_out)
+{
+    *is_done_out = false;
+    TRY(load_cursor(build));
+    TRY(read_batch(build));
+    if (build->failure.len == 0)
+        TRY(write_batch(build));
+    show_progress(build);
+    if (!build->is_finished && build->failure.len == 0)
+        return STATUS_OK;
+    *is_done_out = true;
+    if (build->failure.len > 0)
+        log_event(build->engine->log, LOG_WARNING, "index.failed",
+                  "collection=%" PRIu32 " index=%" PRIu32, build->collection->id, build->index->id);
+    return STATUS_OK;
+}
+
+/* Finds an index to work on; NULL if there is none. */
+static const struct index *find_work(const struct request *request, const struct collection **out)
+{
+    for (size_t i = 0; i < catalog_collection_count(request); i++) {
+        *out = catalog_collection(request, i);
+        for (size_t k = 0; k < (*out)->index_count; k++) {
+            if ((*out)->indexes[k].state == INDEX_BUILDING)
+                return &(*out)->indexes[k];
+        }
+    }
+    return NULL;
+}
+
+/* One batch of the first unfinished build. */
+status engine_build_step(struct engine *engine, bool *has_more_out)
+{
+    struct arena *arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+    struct request request;
+    struct build *build = NULL;
+    bool is_done = false;
+    status s;
+
+    *has_more_out = false;
+    if (!arena)
+        return status_of(OUT_OF_MEMORY, "the index build has no memory");
+    TRY_GOTO(request_begin(engine, arena, &request), done);
+    s = ARENA_NEW(arena, 1, &build);
+    if (s.code == OK) {
+        *build = (struct build){ .engine = engine, .request = &request, .arena = arena };
+        build->index = find_work(&request, &build->collection);
+        *has_more_out = build->index != NULL;
+        if (build->index)
+            s = build_step(build, &is_done);
+    }
+    uint32_t collection_id = is_done ? build->collection->id : 0;
+    uint32_t index_id = is_done ? build->index->id : 0;
+    request_end(&request);
+    if (s.code == OK && is_done)
+        s = index_finish_build(engine, arena, collection_id, index_id, build->failure);
+done:
+    if (s.code != OK)
+        s = status_of(s.code, status_code_sentence(s.code));
+    arena_close(arena);
+    return s;
+}
+
+status engine_build_indexes(struct engine *engine)
+{
+    bool has_more = true;
+
+    while (has_more)
+        TRY(engine_build_step(engine, &has_more));
+    return STATUS_OK;
+}
+
+/* ---- the thread ----------------------------------------------------------------------------------- */
+
+enum { BUILD_LOOK_MS = 60000, BUILD_RETRY_MS = 1000 };
+
+static void *builder_run(void *owner)
+{
+    struct engine *engine = owner;
+    int64_t pause = 1;
+
+    while (worker_pause(&engine->builder, pause)) {
+        bool has_more = true;
+        status s = STATUS_OK;
+        metrics_set(engine->metrics, METRIC_index_builds_running, 1);
+        while (s.code == OK && has_more && !atomic_load(&engine->builder.should_stop))
+            s = engine_build_step(engine, &has_more);
+        metrics_set(engine->metrics, METRIC_index_builds_running, 0);
+        if (s.code != OK)
+            log_event(engine->log, LOG_ERROR, "index.build_failed", "why=\"%s\"", s.message);
+        pause = s.code == OK ? BUILD_LOOK_MS : BUILD_RETRY_MS;
+    }
+    return NULL;
+}
+
+void builder_start(struct engine *engine)
+{
+    worker_start(&engine->builder, builder_run, engine);
+}
+
+void builder_wake(struct engine *engine)
+{
+    worker_wake(&engine->builder);
+}

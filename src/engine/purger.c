@@ -1,0 +1,579 @@
+/* Purger: gives back the space of documents whose time is over.
+ *
+ * Works in passes. For every lane with dead seconds, everything below its horizon leaves in one step:
+ * one range tombstone, the counters of those seconds, and then the files inside the range. When a
+ * whole collection is empty, its locators and index rows go the same way; otherwise they leave through
+ * the sweeper. Documents that another rule than their lane's has ended are removed by the reaper.
+ *
+ * Keeps: never removes what a running request may still see, by its `now` or by an older picture of the
+ * catalog; never removes anything while a clock leap
+ * waits to be confirmed; a lane is cut with the policy that is valid at that moment, or not at all.
+ * Threads: one pass at a time (pass_lock), on the purger's own thread or the caller's. Holds no lock
+ * between lanes. Start reading at engine_purge(). */
+#include "engine/purger_parts.h"
+
+#include <inttypes.h>
+
+/* A cut waits until it is worth a tombstone, or has waited long enough. */
+enum { CUT_WORTH_BYTES = 1024 * 1024, CUT_LINGER_MS = 10000 };
+enum { DEATHS_AT_ONCE = 1000 };
+enum { SWEEP_WORTH_ROWS = 100000 };
+enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8 };
+
+/* ---- cutting a lane ------------------------------------------------------------------------------- */
+
+struct cut {
+    struct commit commit;
+    struct engine *engine;
+    struct arena *arena;
+    const struct collection *collection;
+    unsigned lane;
+    int64_t upto_s;
+    struct storage_counters gone;
+    bytes start, end; /* in SPACE_BODIES */
+};
+
+static status append_cut(struct cut *cut, struct storage_batch *batch)
+{
+    struct storage *storage = cut->engine->storage;
+    partition_id partition = cut->collection->state->partition;
+    struct buffer from = buffer_in(cut->arena), to = buffer_in(cut->arena);
+    struct buffer total = buffer_in(cut->arena), mark = buffer_in(cut->arena);
+    struct buffer mark_value = buffer_in(cut->arena);
+    struct storage_counters less = { .first = -cut->gone.first, .second = -cut->gone.second };
+    bytes first, last, total_key, mark_key, upto;
+
+    row_key_slice(&from, cut->lane, INT64_MIN);
+    row_key_slice(&to, cut->lane, cut->upto_s);
+    buffer_append_byte(&to, 0x01);
+    row_key_total(&total, cut->lane);
+    row_key_cut(&mark, cut->lane);
+    buffer_append_u64(&mark_value, (uint64_t)cut->upto_s);
+    TRY(buffer_finish(&from, &first));
+    TRY(buffer_finish(&to, &last));
+    TRY(buffer_finish(&total, &total_key));
+    TRY(buffer_finish(&mark, &mark_key));
+    TRY(buffer_finish(&mark_value, &upto));
+    storage_delete_range(storage, batch, address(partition, SPACE_BODIES), cut->start, cut->end);
+    storage_delete_range(storage, batch, address(partition, SPACE_META), first, last);
+    storage_add(storage, batch, address(partition, SPACE_META), total_key, less);
+    storage_put(storage, batch, address(partition, SPACE_META), mark_key, upto);
+    cut->engine->group.is_state_dirty = true;
+    return STATUS_OK;
+}
+
+/* Alone on the committing thread: the counters are exact and the policy cannot change under it. */
+static status cut_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct cut *cut = commit->owner;
+    struct collection_state *state = cut->collection->state;
+
+    cut->gone = (struct storage_counters){ 0 };
+    if (atomic_load(&state->current) != cut->collection || atomic_load(&state->is_dropped))
+        return STATUS_OK;
+    TRY(lane_sum(cut->engine, cut->arena, state, cut->lane, INT64_MIN, cut->upto_s, &cut->gone));
+    return cut->gone.first > 0 ? append_cut(cut, batch) : STATUS_OK;
+}
+
+/* On the committing thread too, so that no write sees a lane half cut. */
+static void cut_done(struct commit *commit, status outcome)
+{
+    struct cut *cut = commit->owner;
+
+    if (outcome.code == OK && cut->gone.first > 0)
+        lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto_s, cut->gone);
+}
+
+static void count_purged(struct engine *engine, struct collection_state *state,
+                         struct storage_counters gone, struct purge_result *result)
+{
+    atomic_fetch_add(&state->purged_documents, (uint64_t)gone.first);
+    atomic_fetch_add(&state->purged_bytes, (uint64_t)gone.second);
+    metrics_add(engine->metrics, METRIC_purge_documents_total, (uint64_t)gone.first);
+    metrics_add(engine->metrics, METRIC_purge_bytes_total, (uint64_t)gone.second);
+    result->documents += (uint64_t)gone.first;
+    result->bytes += (uint64_t)gone.second;
+}
+
+static status cut_lane(struct purge_pass *pass, const struct collection *collection, unsigned lane,
+                       int64_t upto_s)
+{
+    struct engine *engine = pass->engine;
+    struct cut cut = { .engine = engine,
+                       .arena = pass->arena,
+                       .collection = collection,
+                       .lane = lane,
+                       .upto_s = upto_s };
+    struct buffer start = buffer_in(pass->arena), end = buffer_in(pass->arena);
+
+    row_key_lane(&start, lane);
+    row_key_lane_from(&end, lane, (upto_s + 1) * 1000);
+    TRY(buffer_finish(&start, &cut.start));
+    TRY(buffer_finish(&end, &cut.end));
+    cut.commit =
+        (struct commit){ .stamp = cut_stamp, .done = cut_done, .owner = &cut, .is_barrier = true };
+    TRY(commit_and_wait(engine->queue, &cut.commit));
+    if (cut.gone.first == 0)
+        return STATUS_OK;
+    count_purged(engine, collection->state, cut.gone, pass->result);
+    metrics_add(engine->metrics, METRIC_purge_truncations_total, 1);
+    pass->result->truncations++;
+    atomic_fetch_add(&collection->state->garbage_rows,
+                     (uint64_t)cut.gone.first * (1 + collection->index_count));
+    return storage_drop_range(engine->storage, address(collection->state->partition, SPACE_BODIES),
+                              cut.start, cut.end);
+}
+
+/* ---- readers of deaths ---------------------------------------------------------------------------- */
+
+static status tell_deaths(struct purge_pass *pass, const struct collection *collection,
+                          unsigned lane, int64_t upto_s)
+{
+    const struct death_subscription *deaths = atomic_load(&collection->state->deaths);
+    struct buffer start = buffer_in(pass->arena), end = buffer_in(pass->arena);
+    struct storage_range range = { 0 };
+    struct storage_scan *scan;
+    bytes key, value;
+    status s = STATUS_OK;
+
+    row_key_lane(&start, lane);
+    row_key_lane_from(&end, lane, (upto_s + 1) * 1000);
+    TRY(buffer_finish(&start, &range.start));
+    TRY(buffer_finish(&end, &range.end));
+    TRY(storage_scan_open(pass->engine->storage, NULL,
+                          address(collection->state->partition, SPACE_BODIES), &range, &scan));
+    while (s.code == OK && storage_scan_next(scan, &key, &value)) {
+        struct row_body body;
+        struct death death = { .collection = collection };
+        if (!row_read_body(value, &body))
+            s = status_of(CORRUPT, "a stored document is damaged");
+        else
+            s = document_key_split(collection, body.key, &death.key);
+        death.stamp = &body.stamp;
+        death.document = body.document;
+        if (s.code == OK)
+            deaths->reader(deaths->context, &death);
+    }
+    if (s.code == OK)
+        s = storage_scan_status(scan);
+    storage_scan_close(scan);
+    return s;
+}
+
+/* The second up to which about DEATHS_AT_ONCE documents lie. */
+static status bite(struct purge_pass *pass, const struct collection *collection, unsigned lane,
+                   int64_t upto_s, int64_t *bite_upto_s, bool *has_any)
+{
+    struct storage_scan *scan;
+    struct storage_counters slice;
+    int64_t second, documents = 0;
+
+    *has_any = false;
+    TRY(slices_open(pass->engine, pass->arena, collection->state, lane, INT64_MIN, upto_s, &scan));
+    while (documents < DEATHS_AT_ONCE && slices_next(scan, &second, &slice)) {
+        *bite_upto_s = second;
+        *has_any = true;
+        documents += slice.first;
+    }
+    status s = storage_scan_status(scan);
+    storage_scan_close(scan);
+    return s;
+}
+
+/* With a reader, nobody may take the place of a dead document between telling and cutting. */
+static status tell_and_cut(struct purge_pass *pass, const struct collection *collection,
+                           unsigned lane, int64_t upto_s)
+{
+    struct collection_state *state = collection->state;
+    bool has_any = true;
+    int64_t bite_upto_s = upto_s;
+    status s = STATUS_OK;
+
+    while (s.code == OK && has_any) {
+        gate_close(&state->gate);
+        bool is_current = atomic_load(&state->current) == collection;
+        s = is_current ? bite(pass, collection, lane, upto_s, &bite_upto_s, &has_any) : STATUS_OK;
+        has_any = has_any && is_current;
+        if (s.code == OK && has_any)
+            s = tell_deaths(pass, collection, lane, bite_upto_s);
+        if (s.code == OK && has_any)
+            s = cut_lane(pass, collection, lane, bite_upto_s);
+        gate_open(&state->gate);
+    }
+    return s;
+}
+
+/* ---- a collection --------------------------------------------------------------------------------- */
+
+/* Whether a cut is due now; otherwise notes when to look again. */
+static status is_worth_cutting(struct purge_pass *pass, const struct collection *collection,
+                               unsigned lane, int64_t upto_s, bool *out)
+{
+    struct storage_counters dead;
+    int64_t first_s;
+
+    status s = lane_first_second(pass->engine, pass->arena, collection->state, lane, &first_s);
+    *out = false;
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    time_ms due_at = int64_add_saturating(
+        expiry_lane_deadline(&collection->policy, lane, first_s * 1000), CUT_LINGER_MS);
+    if (first_s > upto_s) {
+        pass->look_again_at = expiry_earlier(pass->look_again_at, due_at);
+        return STATUS_OK;
+    }
+    TRY(lane_sum(pass->engine, pass->arena, collection->state, lane, INT64_MIN, upto_s, &dead));
+    *out = pass->is_eager || dead.second >= CUT_WORTH_BYTES ||
+           expiry_is_due(due_at, pass->cutoff) || due_at == TIME_NEVER;
+    if (!*out)
+        pass->look_again_at = expiry_earlier(pass->look_again_at, due_at);
+    return STATUS_OK;
+}
+
+static bool lane_has_documents(struct engine *engine, const struct collection_state *state,
+                               unsigned lane)
+{
+    pthread_mutex_lock(&engine->figures_lock);
+    bool has_documents = state->lanes[lane].documents > 0;
+    pthread_mutex_unlock(&engine->figures_lock);
+    return has_documents;
+}
+
+static status purge_lane(struct purge_pass *pass, const struct collection *collection,
+                         unsigned lane)
+{
+    time_ms horizon = expiry_lane_horizon(&collection->policy, lane, pass->cutoff);
+    int64_t upto_s = expiry_last_dead_second(lane, horizon);
+    bool is_due;
+
+    if (!lane_has_documents(pass->engine, collection->state, lane))
+        return STATUS_OK;
+    TRY(is_worth_cutting(pass, collection, lane, upto_s, &is_due));
+    if (!is_due || upto_s == INT64_MIN)
+        return STATUS_OK;
+    if (atomic_load(&collection->state->deaths))
+        return tell_and_cut(pass, collection, lane, upto_s);
+    return cut_lane(pass, collection, lane, upto_s);
+}
+
+/* An empty collection needs no rows at all. Checked again where nothing is in flight. */
+static status erase_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct cut *cut = commit->owner;
+
+    cut->gone.first = lanes_are_empty(cut->engine, cut->collection->state);
+    if (cut->gone.first)
+        storage_delete_range(cut->engine->storage, batch,
+                             address(cut->collection->state->partition, SPACE_ROWS), cut->start,
+                             BYTES_NONE);
+    return STATUS_OK;
+}
+
+static status erase_rows(struct purge_pass *pass, const struct collection *collection)
+{
+    struct cut cut = { .engine = pass->engine,
+                       .arena = pass->arena,
+                       .collection = collection,
+                       .start = BYTES_LITERAL("\x01") };
+
+    cut.commit = (struct commit){ .stamp = erase_stamp, .owner = &cut, .is_barrier = true };
+    TRY(commit_and_wait(pass->engine->queue, &cut.commit));
+    if (!cut.gone.first)
+        return STATUS_OK;
+    atomic_store(&collection->state->garbage_rows, 0);
+    return storage_drop_range(pass->engine->storage,
+                              address(collection->state->partition, SPACE_ROWS), cut.start,
+                              BYTES_NONE);
+}
+
+static uint64_t live_rows(struct engine *engine, const struct collection *collection)
+{
+    uint64_t documents = 0;
+
+    pthread_mutex_lock(&engine->figures_lock);
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+        documents += (uint64_t)collection->state->lanes[lane].documents;
+    pthread_mutex_unlock(&engine->figures_lock);
+    return documents * (1 + collection->index_count);
+}
+
+static status clear_rows(struct purge_pass *pass, const struct collection *collection)
+{
+    uint64_t garbage = atomic_load(&collection->state->garbage_rows);
+
+    if (garbage == 0)
+        return STATUS_OK;
+    if (lanes_are_empty(pass->engine, collection->state))
+        return erase_rows(pass, collection);
+    if (garbage < SWEEP_WORTH_ROWS || garbage < 2 * live_rows(pass->engine, collection))
+        return STATUS_OK;
+    purge_yield(pass);
+    TRY(storage_sweep(pass->engine->storage, collection->state->partition, BYTES_NONE, BYTES_NONE));
+    atomic_fetch_sub(&collection->state->garbage_rows, garbage);
+    return STATUS_OK;
+}
+
+static status purge_collection(struct purge_pass *pass, const struct collection *collection)
+{
+    atomic_store(&pass->engine->purger.collection_id, collection->id);
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+        TRY(purge_lane(pass, collection, lane));
+    return clear_rows(pass, collection);
+}
+
+/* ---- dropped collections -------------------------------------------------------------------------- */
+
+struct erasure {
+    struct commit commit;
+    struct engine *engine;
+    partition_id partition;
+};
+
+static status erasure_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct erasure *erasure = commit->owner;
+
+    for (int space = 0; space < SPACE_COUNT; space++)
+        storage_delete_range(erasure->engine->storage, batch,
+                             address(erasure->partition, (enum storage_space)space),
+                             BYTES_LITERAL("\x01"), BYTES_NONE);
+    return STATUS_OK;
+}
+
+static status erase_dropped(struct purge_pass *pass, uint32_t id)
+{
+    struct engine *engine = pass->engine;
+    struct erasure erasure = { .engine = engine, .partition = row_partition(id) };
+
+    erasure.commit = (struct commit){ .stamp = erasure_stamp, .owner = &erasure };
+    TRY(commit_and_wait(engine->queue, &erasure.commit));
+    for (int space = SPACE_ROWS; space < SPACE_COUNT; space++)
+        TRY(storage_drop_range(engine->storage,
+                               address(erasure.partition, (enum storage_space)space),
+                               BYTES_LITERAL("\x01"), BYTES_NONE));
+    return collection_forget_dropped(engine, pass->arena, id);
+}
+
+/* True when no request can hold a picture in which the collection was still there. */
+static bool is_out_of_sight(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->change_lock);
+    catalog_collect(engine);
+    bool is_gone = engine->retired == NULL;
+    pthread_mutex_unlock(&engine->change_lock);
+    return is_gone;
+}
+
+static status first_dropped(struct engine *engine, uint32_t *out)
+{
+    uint8_t bounds[2] = { ROW_TAG_DROPPED, ROW_TAG_DROPPED + 1 };
+    struct storage_range range = { .start = bytes_of(bounds, 1), .end = bytes_of(bounds + 1, 1) };
+    struct storage_scan *scan;
+    bytes key, value;
+
+    *out = 0;
+    TRY(storage_scan_open(engine->storage, NULL, address(ROW_CATALOG_PARTITION, SPACE_META), &range,
+                          &scan));
+    if (storage_scan_next(scan, &key, &value) && !row_id_of(key, out))
+        *out = 0;
+    status s = storage_scan_status(scan);
+    storage_scan_close(scan);
+    return s;
+}
+
+static status erase_all_dropped(struct purge_pass *pass)
+{
+    uint32_t id;
+
+    TRY(first_dropped(pass->engine, &id));
+    while (id != 0 && is_out_of_sight(pass->engine)) {
+        TRY(erase_dropped(pass, id));
+        TRY(first_dropped(pass->engine, &id));
+    }
+    return STATUS_OK;
+}
+
+/* ---- a pass --------------------------------------------------------------------------------------- */
+
+void purge_yield(struct purge_pass *pass)
+{
+    struct engine *engine = pass->engine;
+
+    if (pass->is_eager)
+        return;
+    for (int i = 0; i < YIELD_MOST && request_count(engine) > BUSY_REQUESTS; i++) {
+        if (!worker_pause(&engine->purger.worker, YIELD_MS))
+            return;
+    }
+}
+
+static void note_failure(struct purge_pass *pass, uint32_t id, status s)
+{
+    if (s.code == OK)
+        return;
+    if (pass->failure.code == OK)
+        pass->failure = s;
+    metrics_add(pass->engine->metrics, METRIC_purge_errors_total, 1);
+    log_event(pass->engine->log, LOG_ERROR, "purger.failed",
+              "collection=%" PRIu32 " code=%s why=\"%s\"", id, status_code_name(s.code), s.message);
+}
+
+static bool is_frozen(struct engine *engine)
+{
+    bool is_leaping = clock_is_leap_pending(engine->options.clock);
+
+    metrics_set(engine->metrics, METRIC_clock_leap_pending, is_leaping);
+    if (is_leaping && !engine->purger.has_told_of_leap) {
+        log_event(engine->log, LOG_ERROR, "clock.leap",
+                  "now_ms=%" PRId64
+                  " what=\"the wall clock leapt forward; what is due is hidden, but "
+                  "nothing is purged until the clock is confirmed\"",
+                  clock_now(engine->options.clock));
+        status s = engine_store_clock(engine); /* stays pending over a restart */
+        if (s.code != OK)
+            log_event(engine->log, LOG_ERROR, "clock.store_failed", "why=\"%s\"", s.message);
+    }
+    engine->purger.has_told_of_leap = is_leaping;
+    return is_leaping;
+}
+
+/* Every collection gets its turn; an error in one does not stop the others. */
+static void run_pass(struct purge_pass *pass)
+{
+    struct engine *engine = pass->engine;
+    struct request request;
+    status s = request_begin_quiet(engine, pass->arena, &request);
+
+    if (s.code != OK) {
+        pass->failure = s;
+        return;
+    }
+    pass->cutoff = request_oldest_now(engine, request.now);
+    if (!request_is_alone_with_its_picture(&request))
+        pass->cutoff = INT64_MIN;
+    for (size_t i = 0; pass->cutoff != INT64_MIN && i < catalog_collection_count(&request); i++) {
+        const struct collection *collection = catalog_collection(&request, i);
+        arena_position mark = arena_mark(pass->arena);
+        note_failure(pass, collection->id, purge_collection(pass, collection));
+        arena_release(pass->arena, mark);
+    }
+    for (size_t i = 0; pass->cutoff != INT64_MIN && i < catalog_collection_count(&request); i++) {
+        const struct collection *collection = catalog_collection(&request, i);
+        note_failure(pass, collection->id, reaper_visit(pass, &request, collection));
+    }
+    request_end(&request);
+    note_failure(pass, 0, erase_all_dropped(pass));
+}
+
+static status purge(struct engine *engine, bool is_eager, struct purge_result *out,
+                    time_ms *look_again_at)
+{
+    struct purge_pass pass = { .engine = engine,
+                               .is_eager = is_eager,
+                               .result = out,
+                               .look_again_at = TIME_NEVER,
+                               .failure = STATUS_OK };
+
+    *out = (struct purge_result){ 0 };
+    pass.arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+    if (!pass.arena)
+        return status_of(OUT_OF_MEMORY, "the purger has no memory");
+    pthread_mutex_lock(&engine->purger.pass_lock);
+    atomic_store(&engine->purger.since_ms, clock_now(engine->options.clock));
+    atomic_store(&engine->purger.is_working, true);
+    out->is_frozen = is_frozen(engine);
+    if (!out->is_frozen)
+        run_pass(&pass);
+    atomic_store(&engine->purger.is_working, false);
+    atomic_fetch_add(&engine->purger.passes, 1);
+    metrics_add(engine->metrics, METRIC_purge_passes_total, 1);
+    pthread_mutex_unlock(&engine->purger.pass_lock);
+    *look_again_at = pass.look_again_at;
+    /* The message may live in the arena. */
+    status s = pass.failure.code == OK
+                   ? STATUS_OK
+                   : status_of(pass.failure.code, status_code_sentence(pass.failure.code));
+    arena_close(pass.arena);
+    return s;
+}
+
+status engine_purge(struct engine *engine, struct purge_result *out)
+{
+    time_ms look_again_at;
+
+    return purge(engine, true, out, &look_again_at);
+}
+
+/* ---- the thread ----------------------------------------------------------------------------------- */
+
+static int64_t pause_ms(struct engine *engine, time_ms look_again_at)
+{
+    int64_t longest = (int64_t)atomic_load(&engine->purger.pause_s) * 1000;
+    time_ms now = clock_now(engine->options.clock);
+    time_ms wake_at = expiry_earlier(look_again_at, now + longest);
+    int64_t pause = wake_at - now;
+
+    atomic_store(&engine->purger.wake_at, wake_at);
+    return pause > 1 ? pause : 1;
+}
+
+static void *purger_run(void *owner)
+{
+    struct engine *engine = owner;
+    struct purge_result result;
+    time_ms look_again_at = TIME_NEVER;
+
+    while (worker_pause(&engine->purger.worker, pause_ms(engine, look_again_at))) {
+        if (!atomic_load(&engine->purger.is_enabled))
+            continue;
+        status s = purge(engine, false, &result, &look_again_at);
+        if (s.code == OK && result.documents > 0)
+            log_event(engine->log, LOG_INFO, "purger.pass",
+                      "documents=%" PRIu64 " bytes=%" PRIu64 " cuts=%" PRIu64 " reaped=%" PRIu64,
+                      result.documents, result.bytes, result.truncations, result.reaped);
+    }
+    return NULL;
+}
+
+void purger_start(struct engine *engine)
+{
+    worker_start(&engine->purger.worker, purger_run, engine);
+}
+
+void purger_wake(struct engine *engine)
+{
+    worker_wake(&engine->purger.worker);
+}
+
+void purger_set_pause(struct engine *engine, int seconds)
+{
+    atomic_store(&engine->purger.pause_s, seconds > 0 ? seconds : LIMIT_PURGER_PAUSE_S);
+    purger_wake(engine);
+}
+
+void purger_set_enabled(struct engine *engine, bool is_enabled)
+{
+    atomic_store(&engine->purger.is_enabled, is_enabled);
+    purger_wake(engine);
+}
+
+void purger_watch(struct engine *engine, struct purger_activity *out)
+{
+    *out = (struct purger_activity){
+        .is_working = atomic_load(&engine->purger.is_working),
+        .collection_id = atomic_load(&engine->purger.collection_id),
+        .since_ms = atomic_load(&engine->purger.since_ms),
+        .passes = atomic_load(&engine->purger.passes),
+    };
+}
+
+status engine_confirm_clock(struct engine *engine)
+{
+    clock_confirm_leap(engine->options.clock);
+    log_event(engine->log, LOG_WARNING, "clock.confirmed", "now_ms=%" PRId64,
+              clock_now(engine->options.clock));
+    TRY(engine_store_clock(engine));
+    purger_wake(engine);
+    return STATUS_OK;
+}

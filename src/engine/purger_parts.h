@@ -1,0 +1,25 @@
+/* Inside the engine: what the purger and its reaper share. */
+#ifndef ENGINE_PURGER_PARTS_H
+#define ENGINE_PURGER_PARTS_H
+
+#include "engine/lane.h"
+#include "engine/state.h"
+
+struct purge_pass {
+    struct engine *engine;
+    struct arena *arena;
+    time_ms cutoff; /* nobody who lived after it is touched */
+    bool is_eager;  /* asked for by name: do not wait until it is worth it */
+    struct purge_result *result;
+    time_ms look_again_at;
+    status failure; /* the first */
+};
+
+/* Lets clients go first. */
+void purge_yield(struct purge_pass *pass);
+
+/* Removes what another rule than its lane's has ended, and cleans up behind policy changes. */
+MUST_USE status reaper_visit(struct purge_pass *pass, struct request *request,
+                             const struct collection *collection);
+
+#endif

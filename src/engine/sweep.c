@@ -1,0 +1,88 @@
+/* Sweep: which rows of SPACE_ROWS may vanish while the backend rewrites its files anyway.
+ *
+ * A locator or index row is garbage when its document is dead and its place in the lane was cut off,
+ * so that no body is left for it to lead to. Each sweep asks with one picture of the catalog and one
+ * cutoff, taken after the rows to be swept were fixed; nothing is garbage while a clock leap waits to
+ * be confirmed. What is called garbage once stays so, because dead is for ever.
+ *
+ * Threads: the backend's own; reads the catalog like a quiet request. */
+#include "engine/state.h"
+
+struct sweep_pass {
+    struct request request;
+    time_ms cutoff;
+    const struct collection *last;
+};
+
+struct engine_sweep *engine_sweep_open(void)
+{
+    return memory_take_zeroed(1, sizeof(struct engine_sweep));
+}
+
+void engine_sweep_close(struct engine_sweep *sweep)
+{
+    memory_give(sweep);
+}
+
+static void *sweep_begin(void *owner)
+{
+    struct engine_sweep *sweep = owner;
+    struct engine *engine = atomic_load(&sweep->engine);
+
+    if (!engine || clock_is_leap_pending(engine->options.clock))
+        return NULL;
+    struct sweep_pass *pass = memory_take_zeroed(1, sizeof(*pass));
+    if (!pass)
+        return NULL;
+    if (request_begin_quiet(engine, NULL, &pass->request).code != OK) {
+        memory_give(pass);
+        return NULL;
+    }
+    pass->cutoff = request_oldest_now(engine, pass->request.now);
+    if (!request_is_alone_with_its_picture(&pass->request))
+        pass->cutoff = INT64_MIN;
+    return pass;
+}
+
+static void sweep_end(void *owner, void *context)
+{
+    struct sweep_pass *pass = context;
+
+    (void)owner;
+    if (!pass)
+        return;
+    request_end(&pass->request);
+    memory_give(pass);
+}
+
+static bool read_any_stamp(bytes key, bytes value, struct stamp *out)
+{
+    uint64_t birth;
+    size_t values_len;
+
+    if (key.len > 0 && key.data[0] == ROW_TAG_LOCATOR)
+        return row_read_locator(value, out, &birth);
+    return key.len > 0 && key.data[0] == ROW_TAG_INDEX && row_read_index(value, out, &values_len);
+}
+
+static bool sweep_is_garbage(void *context, partition_id partition, bytes key, bytes value)
+{
+    struct sweep_pass *pass = context;
+    struct stamp stamp;
+    uint32_t id;
+
+    if (!pass || pass->cutoff == INT64_MIN || !row_collection_of(partition, &id) ||
+        !read_any_stamp(key, value, &stamp))
+        return false;
+    if (!pass->last || pass->last->id != id)
+        pass->last = catalog_find_by_id(&pass->request, id);
+    return pass->last && expiry_judge(&pass->last->policy, &stamp, pass->cutoff) == DEAD &&
+           collection_is_cut(pass->last->state, &stamp);
+}
+
+struct storage_sweeper engine_sweeper(struct engine_sweep *sweep)
+{
+    return (struct storage_sweeper){
+        .begin = sweep_begin, .is_garbage = sweep_is_garbage, .end = sweep_end, .owner = sweep
+    };
+}
