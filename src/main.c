@@ -1,0 +1,245 @@
+/* mayfly: the command. Reads the configuration, opens storage and engine, wires the pages to a port; the
+ * only file that knows everyone.
+ *
+ * Opening goes upwards (sweep, storage, clock, engine, server), closing the same way back. Exit codes: 0
+ * done, 1 it failed or `check` found something wrong, 2 it was asked for something that cannot be done
+ * (a bad option; for `check`, a database that cannot be opened).
+ *
+ * Threads: only the one that runs main; the server and the engine have their own. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "engine/engine.h"
+#include "server/server.h"
+#include "storage/storage.h"
+
+static const char version[] = "0.1.0";
+
+enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { MAIN_ARENA_BYTES = 16 * 1024 * 1024 };
+
+/* Everything below the server, open. */
+struct house {
+    struct log log;
+    struct metrics metrics;
+    struct engine_sweep *sweep;
+    struct clock *clock;
+    struct engine *engine;
+};
+
+static int run(struct arena *arena, size_t argument_count, char *const *arguments);
+static int run_serve(struct arena *arena, const struct config *config);
+static int run_check(struct arena *arena, const struct config *config);
+static int print_help(struct arena *arena);
+
+int main(int argument_count, char **arguments)
+{
+    struct arena *arena = arena_open(MAIN_ARENA_BYTES);
+
+    if (!arena)
+        return EXIT_FAILED;
+    int code = run(arena, argument_count > 0 ? (size_t)argument_count : 0, arguments);
+    arena_close(arena);
+    return code;
+}
+
+static int fail(enum exit_code code, const char *message)
+{
+    fprintf(stderr, "mayfly: %s\n", message);
+    return code;
+}
+
+static int run(struct arena *arena, size_t argument_count, char *const *arguments)
+{
+    const char *word = argument_count > 1 ? arguments[1] : "";
+    enum command command = COMMAND_SERVE;
+    struct config config;
+
+    if (strcmp(word, "--version") == 0) {
+        printf("mayfly %s\n", version);
+        return EXIT_DONE;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return print_help(arena);
+    if (strcmp(word, "check") == 0)
+        command = COMMAND_CHECK;
+    else if (strcmp(word, "serve") != 0)
+        return fail(EXIT_USAGE,
+                    argument_count > 1
+                        ? arena_format(arena, "there is no command \"%s\"; see --help", word)
+                        : "say what to do: mayfly serve, or see mayfly --help");
+    status s = config_read(arena, command, argument_count - 2, arguments + 2, &config);
+    if (s.code != OK)
+        return fail(EXIT_USAGE, s.message);
+    if (config.wants_help)
+        return print_help(arena);
+    return command == COMMAND_CHECK ? run_check(arena, &config) : run_serve(arena, &config);
+}
+
+static int print_help(struct arena *arena)
+{
+    struct buffer text = buffer_in(arena);
+    bytes out;
+
+    buffer_append_text(&text,
+                       "mayfly: a document database where expired means gone\n\n"
+                       "mayfly serve [options]      run the server until SIGTERM or SIGINT\n");
+    config_describe(COMMAND_SERVE, &text);
+    buffer_append_text(&text, "\nmayfly check [options]      verify every invariant of a stopped "
+                              "database; exit 1 if one is broken\n");
+    config_describe(COMMAND_CHECK, &text);
+    buffer_append_text(&text, "\nmayfly --version | --help\n\nThe server answers over HTTP:\n");
+    pages_describe(&text);
+    status s = buffer_finish(&text, &out);
+    if (s.code != OK)
+        return fail(EXIT_FAILED, s.message);
+    fwrite(out.data, 1, out.len, stdout);
+    return EXIT_DONE;
+}
+
+/* ---- the house -------------------------------------------------------------------------------------- */
+
+static void house_close(struct house *house)
+{
+    if (house->engine)
+        engine_close(house->engine);
+    if (house->clock)
+        clock_close(house->clock);
+    if (house->sweep)
+        engine_sweep_close(house->sweep);
+}
+
+static status open_storage(struct house *house, const struct config *config, enum command command,
+                           struct arena *arena, struct storage **out)
+{
+    struct storage_options options = {
+        .path = config->data,
+        .log = &house->log,
+        .metrics = &house->metrics,
+        .sweeper = engine_sweeper(house->sweep),
+        .must_exist = command == COMMAND_CHECK,
+        .is_read_only = command == COMMAND_CHECK,
+    };
+
+    if (config->storage == STORAGE_KIND_MEMORY)
+        return storage_open_memory(&options, out);
+    return storage_open_rocksdb(&options, arena, out);
+}
+
+/* On failure everything is closed again. */
+static status house_open(struct house *house, const struct config *config, enum command command,
+                         struct arena *arena)
+{
+    struct storage *storage = NULL;
+    status s = status_of(OUT_OF_MEMORY, "no memory to open the database");
+
+    *house = (struct house){ .log = log_to(STDERR_FILENO, config->log_level) };
+    house->sweep = engine_sweep_open();
+    house->clock = clock_open(clock_source_system(), LIMIT_CLOCK_LEAP_MS);
+    if (!house->sweep || !house->clock)
+        goto done;
+    TRY_GOTO(open_storage(house, config, command, arena, &storage), done);
+    struct engine_options options = {
+        .clock = house->clock,
+        .log = &house->log,
+        .metrics = &house->metrics,
+        .is_manual = command == COMMAND_CHECK,
+        .purger_pause_s = config->purger_pause_s,
+    };
+    TRY_GOTO(engine_open(storage, house->sweep, &options, arena, &house->engine), done);
+    return STATUS_OK;
+done:
+    if (storage)
+        storage_close(storage);
+    house_close(house);
+    return s;
+}
+
+/* ---- serve ------------------------------------------------------------------------------------------ */
+
+/* Connections and RocksDB's files both need descriptors; the usual soft limit is for shells. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static status serve_until_stopped(struct house *house, const struct config *config,
+                                  struct arena *arena)
+{
+    struct pages pages = { .engine = house->engine,
+                           .has_test_commands = config->has_test_commands };
+    struct http_service service = { .handler = pages_handle,
+                                    .handler_context = &pages,
+                                    .clock = house->clock };
+    struct server *server = NULL;
+    struct address actual;
+    char text[ADDRESS_TEXT_BYTES];
+    status s;
+
+    TRY(server_open(&house->log, arena, &server));
+    TRY_GOTO(server_listen(server, arena, &config->cosmos, http_protocol(), &service, &actual),
+             done);
+    TRY_GOTO(server_start(server, arena), done);
+    address_format(&actual, text);
+    printf("mayfly ready cosmos=http://%s\n", text);
+    fflush(stdout);
+    server_run(server);
+done:
+    server_close(server);
+    return s;
+}
+
+static int run_serve(struct arena *arena, const struct config *config)
+{
+    struct house house;
+
+    server_hold_signals();
+    raise_descriptor_limit();
+    status s = house_open(&house, config, COMMAND_SERVE, arena);
+    if (s.code != OK)
+        return fail(EXIT_FAILED, s.message);
+    s = serve_until_stopped(&house, config, arena);
+    house_close(&house);
+    return s.code == OK ? EXIT_DONE : fail(EXIT_FAILED, s.message);
+}
+
+/* ---- check ------------------------------------------------------------------------------------------ */
+
+static void print_violation(void *context, const char *violation)
+{
+    (void)context;
+    printf("violation: %s\n", violation);
+}
+
+static int print_summary(const struct check_summary *summary)
+{
+    printf("collections %" PRIu64 ", documents %" PRIu64 " (and %" PRIu64 " dead, not yet purged), "
+           "index rows %" PRIu64 ", rows waiting to be swept %" PRIu64 "\n"
+           "%" PRIu64 " violations\n",
+           summary->collections, summary->documents, summary->dead_documents, summary->index_rows,
+           summary->garbage_rows, summary->violations);
+    return summary->violations == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int run_check(struct arena *arena, const struct config *config)
+{
+    struct check_summary summary = { 0 };
+    struct house house;
+
+    status s = house_open(&house, config, COMMAND_CHECK, arena);
+    if (s.code != OK)
+        return fail(EXIT_USAGE, s.message);
+    s = engine_check(house.engine, print_violation, NULL, &summary);
+    house_close(&house);
+    if (s.code != OK)
+        return fail(EXIT_FAILED, arena_format(arena, "the check could not finish: %s", s.message));
+    return print_summary(&summary);
+}
