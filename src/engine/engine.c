@@ -223,6 +223,8 @@ void engine_close(struct engine *engine)
     status s = store_state(engine, clock_now(engine->options.clock));
     if (s.code != OK)
         log_event(engine->log, LOG_ERROR, "engine.close", "why=\"%s\"", s.message);
+    commit_queue_close(engine->queue);
+    engine->queue = NULL;
     /* Sweeps may run until the storage is closed; they use the engine. */
     atomic_store(&engine->sweep->engine, NULL);
     storage_close(engine->storage);

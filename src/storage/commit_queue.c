@@ -25,9 +25,13 @@
  * calling out; what belongs to the leader is touched by the leader only. Start reading at lead(). */
 #include "storage/commit_queue.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "storage/storage.h"
 
@@ -45,10 +49,15 @@ struct commit_queue {
     struct metrics *metrics;
 
     pthread_mutex_t lock;
-    pthread_cond_t settled; /* a group's owners have been told, or the leader has left */
+    pthread_cond_t leader_left;
     struct commit_list incoming;
     size_t waiting_count; /* submitted and not yet told */
+    unsigned round;       /* how often the leader has emptied `incoming` */
     bool is_led;
+
+    /* Who waits sleeps here, by the round of arrival: one wake for a whole group, and it does not wake
+     * those whose turn comes next. Changed by the leader when a group has been told. */
+    _Atomic uint32_t bells[2];
 
     /* The leader's. */
     struct commit_list taken;
@@ -57,6 +66,7 @@ struct commit_queue {
     struct commit *group[LIMIT_GROUP_COMMITS];
     status outcomes[LIMIT_GROUP_COMMITS];
     size_t group_count;
+    size_t sleeper_count[2]; /* told in this group, by round */
 
     _Atomic bool is_stopped;
     char stop_reason[REASON_BYTES]; /* written once, before is_stopped */
@@ -86,7 +96,7 @@ struct commit_queue *commit_queue_open(struct storage *storage, struct commit_qu
     queue->metrics = metrics;
     queue->batch = storage_batch_open(storage);
     pthread_mutex_init(&queue->lock, NULL);
-    pthread_cond_init(&queue->settled, NULL);
+    pthread_cond_init(&queue->leader_left, NULL);
     return queue;
 }
 
@@ -98,13 +108,13 @@ void commit_queue_close(struct commit_queue *queue)
     ASSERT(queue->incoming.first == NULL);
     /* The last owner may have been told just now, with the leader still on its way out. */
     while (queue->is_led)
-        pthread_cond_wait(&queue->settled, &queue->lock);
+        pthread_cond_wait(&queue->leader_left, &queue->lock);
     ASSERT(queue->waiting_count == 0);
     pthread_mutex_unlock(&queue->lock);
 
     storage_batch_close(queue->storage, queue->batch);
     arena_close(queue->arena);
-    pthread_cond_destroy(&queue->settled);
+    pthread_cond_destroy(&queue->leader_left);
     pthread_mutex_destroy(&queue->lock);
     memory_give(queue);
 }
@@ -157,10 +167,9 @@ static void list_move_all(struct commit_list *to, struct commit_list *from)
 
 /* ---- submitting ----------------------------------------------------------------------------------- */
 
-status commit_submit(struct commit_queue *queue, struct commit *commit)
+/* *round_out says which bell will ring; the commit may be over and gone when this returns. */
+static status submit(struct commit_queue *queue, struct commit *commit, unsigned *round_out)
 {
-    ASSERT(commit->stamp != NULL);
-    ASSERT(commit->done != NULL);
     if (commit_queue_is_stopped(queue))
         return status_of(WRITES_STOPPED, queue->stop_reason);
 
@@ -169,6 +178,7 @@ status commit_submit(struct commit_queue *queue, struct commit *commit)
         pthread_mutex_unlock(&queue->lock);
         return status_of(BUSY, "too many writes are waiting for the disk; try again");
     }
+    *round_out = queue->round;
     list_append(&queue->incoming, commit);
     queue->waiting_count++;
     if (!queue->is_led) {
@@ -179,10 +189,23 @@ status commit_submit(struct commit_queue *queue, struct commit *commit)
     return STATUS_OK;
 }
 
+status commit_submit(struct commit_queue *queue, struct commit *commit)
+{
+    unsigned round;
+
+    ASSERT(commit->stamp != NULL);
+    ASSERT(commit->done != NULL);
+    return submit(queue, commit, &round);
+}
+
+/* ---- waiting -------------------------------------------------------------------------------------- */
+
 /* A commit on the stack of a thread that waits; stands in the queue for the caller's. */
 struct waiting_commit {
     struct commit commit;
+    struct commit_queue *queue;
     struct commit *inner;
+    unsigned round; /* written by the submitting thread, under the lock */
     status outcome;
     _Atomic bool is_done; /* the leader's last touch */
 };
@@ -200,29 +223,52 @@ static void waiting_done(struct commit *commit, status outcome)
 
     if (waiting->inner->done != NULL)
         waiting->inner->done(waiting->inner, outcome);
+    waiting->queue->sleeper_count[waiting->round % 2]++;
     waiting->outcome = outcome;
     atomic_store_explicit(&waiting->is_done, true, memory_order_release);
+}
+
+static void bell_wait(_Atomic uint32_t *bell, uint32_t seen)
+{
+    (void)syscall(SYS_futex, bell, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void bell_ring(_Atomic uint32_t *bell)
+{
+    atomic_fetch_add(bell, 1);
+    (void)syscall(SYS_futex, bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void ring_for_sleepers(struct commit_queue *queue)
+{
+    for (int i = 0; i < 2; i++) {
+        if (queue->sleeper_count[i] > 0)
+            bell_ring(&queue->bells[i]);
+        queue->sleeper_count[i] = 0;
+    }
 }
 
 status commit_and_wait(struct commit_queue *queue, struct commit *commit)
 {
     struct waiting_commit waiting = {
         .commit = *commit,
+        .queue = queue,
         .inner = commit,
         .outcome = STATUS_OK,
     };
 
+    ASSERT(commit->stamp != NULL);
     waiting.commit.stamp = waiting_stamp;
     waiting.commit.done = waiting_done;
     waiting.commit.owner = &waiting;
-    TRY(commit_submit(queue, &waiting.commit));
-    if (!atomic_load_explicit(&waiting.is_done, memory_order_acquire)) {
-        pthread_mutex_lock(&queue->lock);
-        while (!atomic_load_explicit(&waiting.is_done, memory_order_acquire))
-            pthread_cond_wait(&queue->settled, &queue->lock);
-        pthread_mutex_unlock(&queue->lock);
+    TRY(submit(queue, &waiting.commit, &waiting.round));
+    _Atomic uint32_t *bell = &queue->bells[waiting.round % 2];
+    for (;;) {
+        const uint32_t seen = atomic_load(bell);
+        if (atomic_load_explicit(&waiting.is_done, memory_order_acquire))
+            return waiting.outcome;
+        bell_wait(bell, seen);
     }
-    return waiting.outcome;
 }
 
 /* ---- leading -------------------------------------------------------------------------------------- */
@@ -236,19 +282,20 @@ static void lead(struct commit_queue *queue)
 {
     for (;;) {
         list_move_all(&queue->taken, &queue->incoming);
+        queue->round++;
         if (queue->taken.first == NULL)
             break;
         pthread_mutex_unlock(&queue->lock);
 
         group_stamp(queue);
         group_tell(queue, group_write(queue));
+        ring_for_sleepers(queue);
 
         pthread_mutex_lock(&queue->lock);
         queue->waiting_count -= queue->group_count;
-        pthread_cond_broadcast(&queue->settled);
     }
     queue->is_led = false;
-    pthread_cond_broadcast(&queue->settled);
+    pthread_cond_broadcast(&queue->leader_left);
 }
 
 static bool goes_alone(const struct commit_queue *queue, const struct commit *commit)

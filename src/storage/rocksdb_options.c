@@ -90,6 +90,7 @@ static void set_database_options(rocksdb_options_t *o)
     rocksdb_options_set_info_log_level(o, INFO_LOG_WARNINGS);
     rocksdb_options_set_keep_log_file_num(o, INFO_LOGS_MAX);
     rocksdb_options_set_max_log_file_size(o, INFO_LOG_BYTES);
+    rocksdb_options_enable_statistics(o);
     rocksdb_options_set_stats_dump_period_sec(o, 0);
     rocksdb_options_set_stats_persist_period_sec(o, 0);
 }
