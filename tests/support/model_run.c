@@ -19,7 +19,7 @@ static void tell_history(void *data)
     fprintf(stderr,
             "seed %" PRIu64 ", %s, step %zu, server time start + %" PRId64
             " ms; the last operations were:\n",
-            m->seed, backing_name(m->f.backing), m->step, m->now - FIXTURE_START);
+            m->seed, backing_name(m->w.backing), m->step, m->now - WORLD_START);
     for (size_t i = m->history_count - shown; i < m->history_count; i++)
         fprintf(stderr, "    %s\n", m->history[i % MODEL_HISTORY]);
 }
@@ -41,7 +41,7 @@ void model_open(struct model *m, enum backing backing, uint64_t seed)
     *m = (struct model){
         .random = random_seeded(seed),
         .seed = seed,
-        .now = FIXTURE_START,
+        .now = WORLD_START,
         .do_dates_act = true,
     };
     for (size_t i = 0; i < MODEL_COLLECTIONS; i++)
@@ -51,14 +51,14 @@ void model_open(struct model *m, enum backing backing, uint64_t seed)
     CHECK(m->deaths != NULL);
     CHECK(m->cursor.memory != NULL);
     check_tell(tell_history, m);
-    fixture_open(&m->f, backing);
+    world_open(&m->w, backing);
 }
 
 void model_close(struct model *m)
 {
     if (m->old.is_open)
-        fixture_end(&m->old.request);
-    fixture_close(&m->f);
+        world_end(&m->old.request);
+    world_close(&m->w);
     check_tell(NULL, NULL);
     arena_close(m->cursor.memory);
     memory_give(m->deaths);
@@ -106,10 +106,10 @@ static void bury_the_due(struct model *m, size_t collection)
 
 void model_settle(struct model *m)
 {
-    const time_ms wall = atomic_load(&m->f.time.wall);
+    const time_ms wall = atomic_load(&m->w.time.wall);
 
     m->now = wall > m->now ? wall : m->now;
-    CHECK_EQ(clock_now(m->f.clock), m->now, "server time");
+    CHECK_EQ(clock_now(m->w.clock), m->now, "server time");
     for (size_t i = 0; i < MODEL_COLLECTIONS; i++)
         if (m->collections[i].is_there)
             bury_the_due(m, i);
@@ -117,8 +117,8 @@ void model_settle(struct model *m)
 
 void model_settle_restart(struct model *m)
 {
-    const time_ms wall = atomic_load(&m->f.time.wall);
-    const time_ms now = clock_now(m->f.clock);
+    const time_ms wall = atomic_load(&m->w.time.wall);
+    const time_ms now = clock_now(m->w.clock);
     const time_ms latest = wall > m->now + LIMIT_CLOCK_MARK_AHEAD_MS
                                ? wall
                                : m->now + LIMIT_CLOCK_MARK_AHEAD_MS;
@@ -151,7 +151,7 @@ void model_forget(struct model *m, size_t collection)
 static void hear_death(void *context, const struct death *death)
 {
     struct model *m = context;
-    const int id = fixture_id_of(death->document);
+    const int id = world_id_of(death->document);
 
     for (size_t i = 0; i < m->death_count; i++) {
         struct model_death *known = &m->deaths[i];
@@ -170,10 +170,10 @@ void model_read_deaths(struct model *m)
 {
     if (!m->collections[0].is_there)
         return;
-    struct request request = fixture_begin(&m->f);
-    const uint32_t id = fixture_find(&request, m->collections[0].name)->id;
-    fixture_end(&request);
-    CHECK_OK(engine_read_deaths(m->f.engine, id, hear_death, m));
+    struct request request = world_begin(&m->w);
+    const uint32_t id = world_find(&request, m->collections[0].name)->id;
+    world_end(&request);
+    CHECK_OK(engine_read_deaths(m->w.engine, id, hear_death, m));
 }
 
 /* ---- comparing ------------------------------------------------------------------------------------------ */
@@ -182,14 +182,14 @@ void model_compare_document(struct model *m, const struct naive_document *want,
                             const struct document *got)
 {
     char text[2048];
-    const arena_position mark = arena_mark(m->f.arena);
+    const arena_position mark = arena_mark(m->w.arena);
     naive_text(&want->body, text, sizeof(text));
-    CHECK_BYTES(got->bson, fixture_document(m->f.arena, text), text);
+    CHECK_BYTES(got->bson, world_document(m->w.arena, text), text);
     CHECK_EQ(got->seq, want->seq, "document %d", want->body.id);
     CHECK_EQ(got->birth_seq, want->birth_seq, "document %d", want->body.id);
     CHECK_EQ(got->written_at_s, want->written_at_s, "document %d", want->body.id);
     CHECK_EQ(got->own_ttl, want->body.own_ttl, "document %d", want->body.id);
-    arena_release(m->f.arena, mark);
+    arena_release(m->w.arena, mark);
 }
 
 static struct document_key key_of(struct request *request, const struct collection *collection,
@@ -197,7 +197,7 @@ static struct document_key key_of(struct request *request, const struct collecti
 {
     char text[32];
     snprintf(text, sizeof(text), "{'_id':%d}", id);
-    return fixture_key(request, collection, text);
+    return world_key(request, collection, text);
 }
 
 void model_compare_points(struct model *m, size_t collection)
@@ -205,8 +205,8 @@ void model_compare_points(struct model *m, size_t collection)
     const struct naive_collection *c = &m->collections[collection];
     if (!c->is_there)
         return;
-    struct request request = fixture_begin(&m->f);
-    const struct collection *found = fixture_find(&request, c->name);
+    struct request request = world_begin(&m->w);
+    const struct collection *found = world_find(&request, c->name);
     CHECK_EQ(request.now, m->now, "the request's now");
     for (int id = 0; id < NAIVE_IDS; id++) {
         struct document document;
@@ -220,7 +220,7 @@ void model_compare_points(struct model *m, size_t collection)
         model_compare_document(m, &c->documents[id], &document);
         document_release(&request, &document);
     }
-    fixture_end(&request);
+    world_end(&request);
 }
 
 static void compare_row(struct model *m, struct request *request, struct scan *scan,
@@ -228,7 +228,7 @@ static void compare_row(struct model *m, struct request *request, struct scan *s
 {
     struct document document;
     CHECK_OK(scan_document(scan, &document));
-    const int id = fixture_id_of(document.bson);
+    const int id = world_id_of(document.bson);
     CHECK_THAT(id >= 0 && id < NAIVE_IDS && c->documents[id].is_there,
                "%s shows document %d, which does not live", c->name, id);
     if (want >= 0)
@@ -250,8 +250,8 @@ void model_compare_scan(struct model *m, size_t collection, enum naive_index ind
     if (!c->is_there || (index != NAIVE_INDEXES && !c->indexes[index].is_ready))
         return;
     const size_t count = naive_rows(c, index, want);
-    struct request request = fixture_begin(&m->f);
-    const struct collection *found = fixture_find(&request, c->name);
+    struct request request = world_begin(&m->w);
+    const struct collection *found = world_find(&request, c->name);
     if (index != NAIVE_INDEXES)
         spec.index = collection_index(found, bytes_of_text(naive_index_name(index)));
     CHECK_OK(scan_open(&request, found, &spec, &scan));
@@ -266,7 +266,7 @@ void model_compare_scan(struct model *m, size_t collection, enum naive_index ind
     CHECK_EQ(given, count, "%s: rows by %s", c->name,
              index == NAIVE_INDEXES ? "key" : naive_index_name(index));
     scan_close(scan);
-    fixture_end(&request);
+    world_end(&request);
 }
 
 void model_compare_slots(struct model *m, size_t collection)
@@ -278,8 +278,8 @@ void model_compare_slots(struct model *m, size_t collection)
 
     if (!c->is_there)
         return;
-    struct request request = fixture_begin(&m->f);
-    CHECK_OK(scan_open_slots(&request, fixture_find(&request, c->name), &scan));
+    struct request request = world_begin(&m->w);
+    CHECK_OK(scan_open_slots(&request, world_find(&request, c->name), &scan));
     while (scan_next(scan, &row)) {
         compare_row(m, &request, scan, &row, c, -1);
         given++;
@@ -287,7 +287,7 @@ void model_compare_slots(struct model *m, size_t collection)
     CHECK_OK(scan_status(scan));
     CHECK_EQ(given, naive_count(c), "%s: documents by slot", c->name);
     scan_close(scan);
-    fixture_end(&request);
+    world_end(&request);
 }
 
 void model_compare_figures(struct model *m, size_t collection)
@@ -295,7 +295,7 @@ void model_compare_figures(struct model *m, size_t collection)
     const struct naive_collection *c = &m->collections[collection];
     if (!c->is_there)
         return;
-    const struct collection_figures figures = fixture_figures(&m->f, c->name);
+    const struct collection_figures figures = world_figures(&m->w, c->name);
     CHECK_EQ(figures.documents, naive_count(c), "%s: living documents", c->name);
     CHECK_EQ(figures.bytes, naive_bytes(c), "%s: living bytes", c->name);
 }
@@ -310,10 +310,10 @@ void model_compare_forecast(struct model *m, size_t collection)
 
     if (!c->is_there)
         return;
-    struct request request = fixture_begin(&m->f);
-    CHECK_OK(collection_forecast(&request, fixture_find(&request, c->name), from, step_ms, STEPS,
-                                 counts));
-    fixture_end(&request);
+    struct request request = world_begin(&m->w);
+    CHECK_OK(
+        collection_forecast(&request, world_find(&request, c->name), from, step_ms, STEPS, counts));
+    world_end(&request);
     for (int i = 0; i < STEPS; i++) {
         uint64_t want = 0;
         for (int id = 0; id < NAIVE_IDS; id++) {
@@ -336,7 +336,7 @@ void model_compare_old(struct model *m)
         const struct naive_collection *c = &old->seen[i];
         if (!c->is_there || !m->collections[i].is_there)
             continue;
-        const struct collection *found = fixture_find(&old->request, c->name);
+        const struct collection *found = world_find(&old->request, c->name);
         for (int id = 0; id < NAIVE_IDS; id++) {
             struct document document;
             if (old->is_touched[i][id])
@@ -345,7 +345,7 @@ void model_compare_old(struct model *m)
                                            &document);
             CHECK_EQ(s.code, c->documents[id].is_there ? OK : NOT_FOUND,
                      "%s: document %d in the request begun at start + %" PRId64 ": %s", c->name, id,
-                     old->request.now - FIXTURE_START, s.message);
+                     old->request.now - WORLD_START, s.message);
             if (s.code != OK)
                 continue;
             model_compare_document(m, &c->documents[id], &document);
@@ -374,5 +374,5 @@ void model_compare_all(struct model *m)
         model_compare_figures(m, i);
     }
     model_compare_old(m);
-    fixture_check(&m->f);
+    world_check(&m->w);
 }

@@ -4,8 +4,8 @@
 #ifndef TESTS_SUPPORT_MODEL_RUN_H
 #define TESTS_SUPPORT_MODEL_RUN_H
 
-#include "tests/support/engine_fixture.h"
 #include "tests/support/naive_model.h"
+#include "tests/support/world.h"
 
 enum {
     MODEL_COLLECTIONS = 3,
@@ -42,7 +42,7 @@ struct model_old {
 };
 
 struct model {
-    struct fixture f;
+    struct world w;
     struct random random;
     uint64_t seed;
     size_t step;

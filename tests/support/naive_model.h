@@ -49,7 +49,7 @@ enum naive_index {
     NAIVE_INDEXES
 };
 const char *naive_index_name(enum naive_index index);
-/* Fields and options, without name and expiry, in the notation of engine_fixture.h. */
+/* Fields and options, without name and expiry, in the notation of world.h. */
 const char *naive_index_text(enum naive_index index);
 bool naive_index_can_expire(enum naive_index index);
 
@@ -67,7 +67,7 @@ struct naive_collection {
     struct naive_index_state indexes[NAIVE_INDEXES];
 };
 
-/* The body as a text for fixture_document. */
+/* The body as a text for world_document. */
 void naive_text(const struct naive_body *body, char *out, size_t room);
 
 /* When the document will die, in ms since 1970; INT64_MAX: never. */

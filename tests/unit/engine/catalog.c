@@ -1,5 +1,5 @@
 /* Databases, collections, indexes: making, changing, finding, dropping, and what a restart leaves. */
-#include "tests/support/engine_fixture.h"
+#include "tests/support/world.h"
 
 #include <stdio.h>
 
@@ -15,12 +15,12 @@ TEST(catalog, databases_are_listed_in_order_and_survive_a_restart)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        CHECK_OK(database_create(f.engine, f.arena, BYTES_LITERAL("zoo"), BYTES_LITERAL("opt")));
-        CHECK_OK(database_create(f.engine, f.arena, BYTES_LITERAL("art"), BYTES_NONE));
+        struct world w;
+        world_open(&w, backing);
+        CHECK_OK(database_create(w.engine, w.arena, BYTES_LITERAL("zoo"), BYTES_LITERAL("opt")));
+        CHECK_OK(database_create(w.engine, w.arena, BYTES_LITERAL("art"), BYTES_NONE));
         for (int is_restarted = 0; is_restarted < 2; is_restarted++) {
-            struct request request = fixture_begin(&f);
+            struct request request = world_begin(&w);
             CHECK_EQ(catalog_database_count(&request), 3, "");
             CHECK_TEXT(catalog_database(&request, 0), "art");
             CHECK_TEXT(catalog_database(&request, 1), "db");
@@ -28,58 +28,58 @@ TEST(catalog, databases_are_listed_in_order_and_survive_a_restart)
             CHECK_TEXT(catalog_database_options(&request, BYTES_LITERAL("zoo")), "opt");
             CHECK(catalog_has_database(&request, BYTES_LITERAL("art")));
             CHECK(!catalog_has_database(&request, BYTES_LITERAL("ar")));
-            fixture_end(&request);
-            fixture_crash(&f);
+            world_end(&request);
+            world_crash(&w);
         }
-        fixture_close(&f);
+        world_close(&w);
     }
 }
 
 TEST(catalog, a_database_exists_once_and_has_a_decent_name)
 {
-    struct fixture f;
+    struct world w;
     char long_name[LIMIT_NAME_BYTES + 1];
     memset(long_name, 'n', sizeof(long_name));
-    fixture_open(&f, ON_MEMORY);
-    check_names_the_culprit(database_create(f.engine, f.arena, DB, BYTES_NONE), EXISTS, "db");
-    CHECK_CODE(database_create(f.engine, f.arena, BYTES_NONE, BYTES_NONE), INVALID);
+    world_open(&w, ON_MEMORY);
+    check_names_the_culprit(database_create(w.engine, w.arena, DB, BYTES_NONE), EXISTS, "db");
+    CHECK_CODE(database_create(w.engine, w.arena, BYTES_NONE, BYTES_NONE), INVALID);
     CHECK_CODE(
-        database_create(f.engine, f.arena, bytes_of(long_name, sizeof(long_name)), BYTES_NONE),
+        database_create(w.engine, w.arena, bytes_of(long_name, sizeof(long_name)), BYTES_NONE),
         TOO_LARGE);
-    CHECK_CODE(database_create(f.engine, f.arena, bytes_of("a\0b", 3), BYTES_NONE), INVALID);
-    CHECK_OK(database_create(f.engine, f.arena, bytes_of(long_name, LIMIT_NAME_BYTES), BYTES_NONE));
-    check_names_the_culprit(database_drop(f.engine, f.arena, BYTES_LITERAL("none")), NOT_FOUND,
+    CHECK_CODE(database_create(w.engine, w.arena, bytes_of("a\0b", 3), BYTES_NONE), INVALID);
+    CHECK_OK(database_create(w.engine, w.arena, bytes_of(long_name, LIMIT_NAME_BYTES), BYTES_NONE));
+    check_names_the_culprit(database_drop(w.engine, w.arena, BYTES_LITERAL("none")), NOT_FOUND,
                             "none");
-    fixture_close(&f);
+    world_close(&w);
 }
 
 TEST(catalog, dropping_a_database_drops_its_collections_and_nothing_else)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        fixture_collection(&f, "c", 10, "x: x");
-        CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1}"), OK);
-        CHECK_OK(database_create(f.engine, f.arena, BYTES_LITERAL("other"), BYTES_NONE));
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", 10, "x: x");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK);
+        CHECK_OK(database_create(w.engine, w.arena, BYTES_LITERAL("other"), BYTES_NONE));
         const struct collection_definition definition = { .database = BYTES_LITERAL("other"),
                                                           .name = BYTES_LITERAL("c"),
                                                           .default_ttl = TTL_OFF };
-        CHECK_OK(collection_create(f.engine, f.arena, &definition, NULL, 0));
-        CHECK_OK(database_drop(f.engine, f.arena, BYTES_LITERAL("other")));
+        CHECK_OK(collection_create(w.engine, w.arena, &definition, NULL, 0));
+        CHECK_OK(database_drop(w.engine, w.arena, BYTES_LITERAL("other")));
         for (int is_restarted = 0; is_restarted < 2; is_restarted++) {
-            struct request request = fixture_begin(&f);
+            struct request request = world_begin(&w);
             const struct collection *found;
             CHECK_EQ(catalog_collection_count(&request), 1, "");
             check_names_the_culprit(
                 catalog_find(&request, BYTES_LITERAL("other"), BYTES_LITERAL("c"), &found),
                 NOT_FOUND, "other");
-            fixture_end(&request);
-            CHECK_LIVING(&f, "c", "1");
-            fixture_purge(&f);
-            fixture_restart(&f);
+            world_end(&request);
+            CHECK_LIVING(&w, "c", "1");
+            world_purge(&w);
+            world_restart(&w);
         }
-        fixture_close(&f);
+        world_close(&w);
     }
 }
 
@@ -87,8 +87,8 @@ TEST(catalog, a_collection_keeps_all_it_was_made_with)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
+        struct world w;
+        world_open(&w, backing);
         const bytes paths[] = { BYTES_LITERAL("tenant"), BYTES_LITERAL("user.id") };
         const struct collection_definition definition = {
             .database = DB,
@@ -99,11 +99,11 @@ TEST(catalog, a_collection_keeps_all_it_was_made_with)
             .partition_paths = paths,
         };
         const struct index_definition index =
-            fixture_index_definition(&f, "ab: a -b.c unique sparse where=flag");
-        CHECK_OK(collection_create(f.engine, f.arena, &definition, &index, 1));
+            world_index_definition(&w, "ab: a -b.c unique sparse where=flag");
+        CHECK_OK(collection_create(w.engine, w.arena, &definition, &index, 1));
         for (int is_restarted = 0; is_restarted < 2; is_restarted++) {
-            struct request request = fixture_begin(&f);
-            const struct collection *c = fixture_find(&request, "c");
+            struct request request = world_begin(&w);
+            const struct collection *c = world_find(&request, "c");
             CHECK_TEXT(c->definition.database, "db");
             CHECK_TEXT(c->definition.name, "c");
             CHECK_EQ(c->definition.default_ttl, 77, "");
@@ -125,69 +125,69 @@ TEST(catalog, a_collection_keeps_all_it_was_made_with)
             CHECK_EQ(ab->definition.fields[1].order, KEY_DESCENDING, "");
             CHECK_EQ(ab->definition.expire_after_s, INDEX_NO_EXPIRY, "");
             CHECK(catalog_find_by_id(&request, c->id) == c);
-            fixture_end(&request);
-            fixture_restart(&f);
+            world_end(&request);
+            world_restart(&w);
         }
-        fixture_close(&f);
+        world_close(&w);
     }
 }
 
 TEST(catalog, path_patterns_survive_a_restart)
 {
-    struct fixture f;
-    fixture_open(&f, ON_ROCKSDB);
-    fixture_collection(&f, "c", TTL_OFF, "all: paths +/a/? +/b/* -/b/secret/*");
-    fixture_restart(&f);
-    struct request request = fixture_begin(&f);
-    const struct index *all = collection_index(fixture_find(&request, "c"), BYTES_LITERAL("all"));
+    struct world w;
+    world_open(&w, ON_ROCKSDB);
+    world_collection(&w, "c", TTL_OFF, "all: paths +/a/? +/b/* -/b/secret/*");
+    world_restart(&w);
+    struct request request = world_begin(&w);
+    const struct index *all = collection_index(world_find(&request, "c"), BYTES_LITERAL("all"));
     CHECK_EQ(all->definition.kind, INDEX_PATHS, "");
     CHECK_EQ(all->definition.included_count, 2, "");
     CHECK_EQ(all->definition.excluded_count, 1, "");
     CHECK_TEXT(all->definition.included[1], "/b/*");
     CHECK_TEXT(all->definition.excluded[0], "/b/secret/*");
-    fixture_end(&request);
-    fixture_close(&f);
+    world_end(&request);
+    world_close(&w);
 }
 
 TEST(catalog, c2_a_new_collection_takes_only_a_proper_default_ttl)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
+    struct world w;
+    world_open(&w, ON_MEMORY);
     const int32_t bad[] = { 0, -2, -100 };
     EACH_ROW(bad, ttl)
-        CHECK_CODE(fixture_try_collection(&f, "c", *ttl, ""), INVALID);
-    CHECK_OK(fixture_try_collection(&f, "c", 2147483647, ""));
+        CHECK_CODE(world_try_collection(&w, "c", *ttl, ""), INVALID);
+    CHECK_OK(world_try_collection(&w, "c", 2147483647, ""));
     EACH_ROW(bad, ttl)
-        CHECK_CODE(fixture_set_ttl(&f, "c", *ttl), INVALID);
-    struct request request = fixture_begin(&f);
-    CHECK_EQ(fixture_find(&request, "c")->policy.default_ttl, 2147483647, "nothing changed");
-    fixture_end(&request);
-    fixture_close(&f);
+        CHECK_CODE(world_set_ttl(&w, "c", *ttl), INVALID);
+    struct request request = world_begin(&w);
+    CHECK_EQ(world_find(&request, "c")->policy.default_ttl, 2147483647, "nothing changed");
+    world_end(&request);
+    world_close(&w);
 }
 
 TEST(catalog, what_is_missing_or_there_already_is_named)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "x: x");
-    check_names_the_culprit(fixture_try_collection(&f, "c", TTL_OFF, ""), EXISTS, "c");
-    check_names_the_culprit(fixture_set_ttl(&f, "nix", 5), NOT_FOUND, "nix");
-    check_names_the_culprit(fixture_index(&f, "nix", "y: y"), NOT_FOUND, "nix");
-    check_names_the_culprit(fixture_index(&f, "c", "x: y"), EXISTS, "x");
-    check_names_the_culprit(fixture_index_drop(&f, "c", "nix"), NOT_FOUND, "nix");
-    check_names_the_culprit(fixture_set_expiry(&f, "c", "nix", 5), NOT_FOUND, "nix");
-    check_names_the_culprit(collection_drop(f.engine, f.arena, DB, BYTES_LITERAL("nix")), NOT_FOUND,
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "x: x");
+    check_names_the_culprit(world_try_collection(&w, "c", TTL_OFF, ""), EXISTS, "c");
+    check_names_the_culprit(world_set_ttl(&w, "nix", 5), NOT_FOUND, "nix");
+    check_names_the_culprit(world_index(&w, "nix", "y: y"), NOT_FOUND, "nix");
+    check_names_the_culprit(world_index(&w, "c", "x: y"), EXISTS, "x");
+    check_names_the_culprit(world_index_drop(&w, "c", "nix"), NOT_FOUND, "nix");
+    check_names_the_culprit(world_set_expiry(&w, "c", "nix", 5), NOT_FOUND, "nix");
+    check_names_the_culprit(collection_drop(w.engine, w.arena, DB, BYTES_LITERAL("nix")), NOT_FOUND,
                             "nix");
     check_names_the_culprit(
-        collection_drop(f.engine, f.arena, BYTES_LITERAL("void"), BYTES_LITERAL("c")), NOT_FOUND,
+        collection_drop(w.engine, w.arena, BYTES_LITERAL("void"), BYTES_LITERAL("c")), NOT_FOUND,
         "void");
     const struct collection_definition nowhere = { .database = BYTES_LITERAL("void"),
                                                    .name = BYTES_LITERAL("c"),
                                                    .default_ttl = TTL_OFF };
-    check_names_the_culprit(collection_create(f.engine, f.arena, &nowhere, NULL, 0), NOT_FOUND,
+    check_names_the_culprit(collection_create(w.engine, w.arena, &nowhere, NULL, 0), NOT_FOUND,
                             "void");
-    CHECK_CODE(fixture_try_collection(&f, "", TTL_OFF, ""), INVALID);
-    fixture_close(&f);
+    CHECK_CODE(world_try_collection(&w, "", TTL_OFF, ""), INVALID);
+    world_close(&w);
 }
 
 TEST(catalog, an_index_that_makes_no_sense_is_refused_and_changes_nothing)
@@ -204,49 +204,49 @@ TEST(catalog, an_index_that_makes_no_sense_is_refused_and_changes_nothing)
         { "a pattern without a slash",               "bad: paths +a/?"      },
         { "a pattern with something behind its end", "bad: paths +/a/*/b"   },
     };
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "");
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "");
     EACH_ROW(rows, r) {
-        CHECK_EQ(fixture_index(&f, "c", r->index).code, INVALID, "%s", r->why);
-        CHECK_EQ(fixture_try_collection(&f, "d", TTL_OFF, r->index).code, INVALID, "%s", r->why);
+        CHECK_EQ(world_index(&w, "c", r->index).code, INVALID, "%s", r->why);
+        CHECK_EQ(world_try_collection(&w, "d", TTL_OFF, r->index).code, INVALID, "%s", r->why);
     }
-    struct request request = fixture_begin(&f);
-    CHECK_EQ(fixture_find(&request, "c")->index_count, 0, "");
+    struct request request = world_begin(&w);
+    CHECK_EQ(world_find(&request, "c")->index_count, 0, "");
     CHECK_EQ(catalog_collection_count(&request), 1, "");
-    fixture_end(&request);
-    fixture_close(&f);
+    world_end(&request);
+    world_close(&w);
 }
 
 TEST(catalog, m10_only_an_index_on_one_field_can_be_given_an_expiry)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "ab: a b; all: paths +/*; a: a");
-    CHECK_CODE(fixture_set_expiry(&f, "c", "ab", 5), INVALID);
-    CHECK_CODE(fixture_set_expiry(&f, "c", "all", 5), INVALID);
-    CHECK_CODE(fixture_set_expiry(&f, "c", "a", -2), INVALID);
-    CHECK_OK(fixture_set_expiry(&f, "c", "a", 0));
-    CHECK_OK(fixture_set_expiry(&f, "c", "a", 2147483647));
-    fixture_close(&f);
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "ab: a b; all: paths +/*; a: a");
+    CHECK_CODE(world_set_expiry(&w, "c", "ab", 5), INVALID);
+    CHECK_CODE(world_set_expiry(&w, "c", "all", 5), INVALID);
+    CHECK_CODE(world_set_expiry(&w, "c", "a", -2), INVALID);
+    CHECK_OK(world_set_expiry(&w, "c", "a", 0));
+    CHECK_OK(world_set_expiry(&w, "c", "a", 2147483647));
+    world_close(&w);
 }
 
 TEST(catalog, limits_on_indexes_are_kept)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "");
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "");
     for (int i = 0; i < LIMIT_INDEXES; i++) {
         char text[32];
         snprintf(text, sizeof(text), "i%d: f%d", i, i);
-        CHECK_OK(fixture_index(&f, "c", text));
+        CHECK_OK(world_index(&w, "c", text));
     }
-    CHECK_CODE(fixture_index(&f, "c", "one_more: x"), TOO_LARGE);
-    CHECK_OK(fixture_index_drop(&f, "c", "i5"));
-    CHECK_OK(fixture_index(&f, "c", "one_more: x"));
-    CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'x':1,'f7':2}"), OK);
-    CHECK_LIVING(&f, "c", "1");
-    fixture_close(&f);
+    CHECK_CODE(world_index(&w, "c", "one_more: x"), TOO_LARGE);
+    CHECK_OK(world_index_drop(&w, "c", "i5"));
+    CHECK_OK(world_index(&w, "c", "one_more: x"));
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'x':1,'f7':2}"), OK);
+    CHECK_LIVING(&w, "c", "1");
+    world_close(&w);
 }
 
 TEST(catalog, a_dropped_collection_is_gone_and_its_name_is_free_for_an_empty_one)
@@ -254,110 +254,110 @@ TEST(catalog, a_dropped_collection_is_gone_and_its_name_is_free_for_an_empty_one
     EACH_BACKING(backing)
     {
         for (int is_purged = 0; is_purged < 2; is_purged++) {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", 10, "u: u unique; at: at ttl=5");
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", 10, "u: u unique; at: at ttl=5");
             for (int i = 0; i < 20; i++)
-                CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':%d,'u':%d,'at':@0}", i, i), OK);
-            CHECK_OK(collection_drop(f.engine, f.arena, DB, BYTES_LITERAL("c")));
+                CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'u':%d,'at':@0}", i, i), OK);
+            CHECK_OK(collection_drop(w.engine, w.arena, DB, BYTES_LITERAL("c")));
             if (is_purged)
-                fixture_purge(&f);
-            fixture_collection(&f, "c", TTL_OFF, "u: u unique");
-            CHECK_LIVING(&f, "c", "");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'u':1,'at':@0}"), OK);
-            fixture_crash(&f);
-            fixture_pass(&f, 100000);
-            fixture_purge(&f);
-            CHECK_LIVING(&f, "c", "1");
-            fixture_close(&f);
+                world_purge(&w);
+            world_collection(&w, "c", TTL_OFF, "u: u unique");
+            CHECK_LIVING(&w, "c", "");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'u':1,'at':@0}"), OK);
+            world_crash(&w);
+            world_pass(&w, 100000);
+            world_purge(&w);
+            CHECK_LIVING(&w, "c", "1");
+            world_close(&w);
         }
     }
 }
 
 TEST(catalog, a_request_that_found_a_collection_keeps_it_after_the_drop)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "x: x");
-    CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1}"), OK);
-    struct request request = fixture_begin(&f);
-    const struct collection *c = fixture_find(&request, "c");
-    CHECK_STRING(fixture_scan_in(&request, "c", "key"), "1");
-    CHECK_OK(collection_drop(f.engine, f.arena, DB, BYTES_LITERAL("c")));
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "x: x");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK);
+    struct request request = world_begin(&w);
+    const struct collection *c = world_find(&request, "c");
+    CHECK_STRING(world_scan_in(&request, "c", "key"), "1");
+    CHECK_OK(collection_drop(w.engine, w.arena, DB, BYTES_LITERAL("c")));
     CHECK_TEXT(c->definition.name, "c");
-    struct write_op op = fixture_op(&request, "c", WRITE_INSERT, "{'_id':2}");
+    struct write_op op = world_op(&request, "c", WRITE_INSERT, "{'_id':2}");
     CHECK_CODE(document_write(&request, &op, 1, WRITE_ALL_OR_NOTHING), NOT_FOUND);
-    fixture_end(&request);
-    fixture_close(&f);
+    world_end(&request);
+    world_close(&w);
 }
 
 TEST(catalog, renaming_moves_a_collection_with_its_documents_and_policy)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        fixture_collection(&f, "c", 10, "x: x");
-        fixture_collection(&f, "taken", 10, "");
-        CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'x':1}"), OK);
-        CHECK_CODE(collection_rename(f.engine, f.arena, DB, BYTES_LITERAL("c"), DB,
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", 10, "x: x");
+        world_collection(&w, "taken", 10, "");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'x':1}"), OK);
+        CHECK_CODE(collection_rename(w.engine, w.arena, DB, BYTES_LITERAL("c"), DB,
                                      BYTES_LITERAL("taken")),
                    EXISTS);
-        CHECK_CODE(collection_rename(f.engine, f.arena, DB, BYTES_LITERAL("c"),
+        CHECK_CODE(collection_rename(w.engine, w.arena, DB, BYTES_LITERAL("c"),
                                      BYTES_LITERAL("void"), BYTES_LITERAL("d")),
                    NOT_FOUND);
         CHECK_CODE(
-            collection_rename(f.engine, f.arena, DB, BYTES_LITERAL("nix"), DB, BYTES_LITERAL("d")),
+            collection_rename(w.engine, w.arena, DB, BYTES_LITERAL("nix"), DB, BYTES_LITERAL("d")),
             NOT_FOUND);
-        CHECK_CODE(collection_rename(f.engine, f.arena, DB, BYTES_LITERAL("c"), DB, BYTES_NONE),
+        CHECK_CODE(collection_rename(w.engine, w.arena, DB, BYTES_LITERAL("c"), DB, BYTES_NONE),
                    INVALID);
         CHECK_OK(
-            collection_rename(f.engine, f.arena, DB, BYTES_LITERAL("c"), DB, BYTES_LITERAL("d")));
-        CHECK_LIVING(&f, "d", "1");
-        fixture_restart(&f);
-        CHECK_LIVING(&f, "d", "1");
-        CHECK_OK(fixture_try_collection(&f, "c", TTL_OFF, ""));
-        fixture_at(&f, 10000);
-        CHECK_LIVING(&f, "d", "");
-        CHECK_LIVING(&f, "c", "");
-        fixture_close(&f);
+            collection_rename(w.engine, w.arena, DB, BYTES_LITERAL("c"), DB, BYTES_LITERAL("d")));
+        CHECK_LIVING(&w, "d", "1");
+        world_restart(&w);
+        CHECK_LIVING(&w, "d", "1");
+        CHECK_OK(world_try_collection(&w, "c", TTL_OFF, ""));
+        world_at(&w, 10000);
+        CHECK_LIVING(&w, "d", "");
+        CHECK_LIVING(&w, "c", "");
+        world_close(&w);
     }
 }
 
 TEST(catalog, options_are_kept_for_whoever_set_them)
 {
-    struct fixture f;
-    fixture_open(&f, ON_ROCKSDB);
-    fixture_collection(&f, "c", TTL_OFF, "");
-    CHECK_OK(collection_set_options(f.engine, f.arena, DB, BYTES_LITERAL("c"),
+    struct world w;
+    world_open(&w, ON_ROCKSDB);
+    world_collection(&w, "c", TTL_OFF, "");
+    CHECK_OK(collection_set_options(w.engine, w.arena, DB, BYTES_LITERAL("c"),
                                     BYTES_LITERAL("{mode: lazy}")));
-    fixture_crash(&f);
-    struct request request = fixture_begin(&f);
-    CHECK_TEXT(fixture_find(&request, "c")->definition.options, "{mode: lazy}");
-    fixture_end(&request);
-    fixture_close(&f);
+    world_crash(&w);
+    struct request request = world_begin(&w);
+    CHECK_TEXT(world_find(&request, "c")->definition.options, "{mode: lazy}");
+    world_end(&request);
+    world_close(&w);
 }
 
 TEST(catalog, every_change_raises_the_version_and_is_there_after_a_crash)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
+        struct world w;
         uint64_t version = 0;
-        fixture_open(&f, backing);
-        fixture_collection(&f, "c", TTL_OFF, "x: x");
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "x: x");
         for (int step = 0; step < 5; step++) {
             if (step == 1)
-                CHECK_OK(fixture_set_ttl(&f, "c", 1234));
+                CHECK_OK(world_set_ttl(&w, "c", 1234));
             if (step == 2)
-                CHECK_OK(fixture_index(&f, "c", "at: at ttl=9"));
+                CHECK_OK(world_index(&w, "c", "at: at ttl=9"));
             if (step == 3)
-                CHECK_OK(fixture_set_expiry(&f, "c", "at", 99));
+                CHECK_OK(world_set_expiry(&w, "c", "at", 99));
             if (step == 4)
-                CHECK_OK(fixture_index_drop(&f, "c", "x"));
-            fixture_crash(&f);
-            struct request request = fixture_begin(&f);
-            const struct collection *c = fixture_find(&request, "c");
+                CHECK_OK(world_index_drop(&w, "c", "x"));
+            world_crash(&w);
+            struct request request = world_begin(&w);
+            const struct collection *c = world_find(&request, "c");
             const struct index *at = collection_index(c, BYTES_LITERAL("at"));
             CHECK_THAT(step == 0 || c->version > version, "step %d", step);
             version = c->version;
@@ -366,39 +366,39 @@ TEST(catalog, every_change_raises_the_version_and_is_there_after_a_crash)
             if (at != NULL)
                 CHECK_EQ(at->definition.expire_after_s, step >= 3 ? 99 : 9, "step %d", step);
             CHECK_EQ(collection_index(c, BYTES_LITERAL("x")) != NULL, step < 4, "step %d", step);
-            fixture_end(&request);
+            world_end(&request);
         }
-        fixture_close(&f);
+        world_close(&w);
     }
 }
 
 TEST(catalog, many_collections_are_listed_in_order_of_their_names)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
+    struct world w;
+    world_open(&w, ON_MEMORY);
     for (int i = 0; i < 50; i++) {
         char name[16];
         snprintf(name, sizeof(name), "c%02d", (i * 37) % 50);
-        fixture_collection(&f, name, TTL_OFF, "");
+        world_collection(&w, name, TTL_OFF, "");
     }
-    struct request request = fixture_begin(&f);
+    struct request request = world_begin(&w);
     CHECK_EQ(catalog_collection_count(&request), 50, "");
     for (size_t i = 0; i < 50; i++) {
         char name[16];
         snprintf(name, sizeof(name), "c%02zu", i);
         CHECK_TEXT(catalog_collection(&request, i)->definition.name, name);
     }
-    fixture_end(&request);
-    fixture_close(&f);
+    world_end(&request);
+    world_close(&w);
 }
 
 TEST(catalog, a_database_of_a_newer_program_is_not_opened)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_stop(&f);
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_stop(&w);
     /* The format row is the only one in the catalog's partition that starts with F. */
-    struct storage *rows = kept_storage_attach(f.kept);
+    struct storage *rows = kept_storage_attach(w.kept);
     const struct row_address meta = { .partition = 0, .space = SPACE_META };
     struct storage_batch *batch = storage_batch_open(rows);
     struct storage_scan *scan;
@@ -412,9 +412,9 @@ TEST(catalog, a_database_of_a_newer_program_is_not_opened)
     memset(newer, 0xFE, value.len);
     storage_put(rows, batch, meta, key, bytes_of(newer, value.len));
     storage_scan_close(scan);
-    CHECK_OK(storage_commit(rows, batch, NULL, 0, f.arena, NULL));
+    CHECK_OK(storage_commit(rows, batch, NULL, 0, w.arena, NULL));
     storage_batch_close(rows, batch);
     storage_close(rows);
-    CHECK_CODE(fixture_start(&f), CORRUPT);
-    fixture_forget(&f);
+    CHECK_CODE(world_start(&w), CORRUPT);
+    world_forget(&w);
 }

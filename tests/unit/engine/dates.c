@@ -1,13 +1,13 @@
-/* TTL indexes on dates, on a whole engine. Times are milliseconds after the fixture's start; @N in a
+/* TTL indexes on dates, on a whole engine. Times are milliseconds after the world's start; @N in a
  * document is that date. */
-#include "tests/support/engine_fixture.h"
+#include "tests/support/world.h"
 
 #define EACH_PURGING(is_purged) for (int is_purged = 0; is_purged < 2; is_purged++)
 
-static void purge_if(struct fixture *f, bool is_purged)
+static void purge_if(struct world *w, bool is_purged)
 {
     if (is_purged)
-        fixture_purge(f);
+        world_purge(w);
 }
 
 TEST(dates, m1_a_document_dies_at_its_date_plus_the_seconds_of_the_index)
@@ -16,22 +16,22 @@ TEST(dates, m1_a_document_dies_at_its_date_plus_the_seconds_of_the_index)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "at: at ttl=10");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@5123}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@5124}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':3,'at':@999999}"), OK);
-            fixture_at(&f, 15122);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "1 2 3");
-            fixture_at(&f, 15123);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "2 3");
-            fixture_at(&f, 15124);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "3");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "at: at ttl=10");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@5123}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@5124}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'at':@999999}"), OK);
+            world_at(&w, 15122);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "1 2 3");
+            world_at(&w, 15123);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "2 3");
+            world_at(&w, 15124);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "3");
+            world_close(&w);
         }
     }
 }
@@ -40,15 +40,15 @@ TEST(dates, m1_zero_seconds_means_at_the_date_itself)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        fixture_collection(&f, "c", TTL_OFF, "at: at ttl=0");
-        CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@2500}"), OK);
-        fixture_at(&f, 2499);
-        CHECK_LIVING(&f, "c", "1");
-        fixture_at(&f, 2500);
-        CHECK_LIVING(&f, "c", "");
-        fixture_close(&f);
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "at: at ttl=0");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@2500}"), OK);
+        world_at(&w, 2499);
+        CHECK_LIVING(&w, "c", "1");
+        world_at(&w, 2500);
+        CHECK_LIVING(&w, "c", "");
+        world_close(&w);
     }
 }
 
@@ -58,25 +58,25 @@ TEST(dates, m2_of_several_dates_the_earliest_counts)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "at: a.at ttl=0");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'a':{'at':[@9000,@4000,@7000]}}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'a':[{'at':@9000},{'at':@5000}]}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':3,'a':{'at':['x',7,@6000,null]}}"), OK);
-            fixture_at(&f, 3999);
-            CHECK_LIVING(&f, "c", "1 2 3");
-            fixture_at(&f, 4000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "2 3");
-            fixture_at(&f, 5000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "3");
-            fixture_at(&f, 5999);
-            CHECK_LIVING(&f, "c", "3");
-            fixture_at(&f, 6000);
-            CHECK_LIVING(&f, "c", "");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "at: a.at ttl=0");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'a':{'at':[@9000,@4000,@7000]}}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'a':[{'at':@9000},{'at':@5000}]}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'a':{'at':['x',7,@6000,null]}}"), OK);
+            world_at(&w, 3999);
+            CHECK_LIVING(&w, "c", "1 2 3");
+            world_at(&w, 4000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "2 3");
+            world_at(&w, 5000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "3");
+            world_at(&w, 5999);
+            CHECK_LIVING(&w, "c", "3");
+            world_at(&w, 6000);
+            CHECK_LIVING(&w, "c", "");
+            world_close(&w);
         }
     }
 }
@@ -97,15 +97,15 @@ TEST(dates, m3_no_date_no_death)
     };
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        fixture_collection(&f, "c", TTL_OFF, "at: at ttl=0");
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "at: at ttl=0");
         EACH_ROW(documents, document)
-            CHECK_WRITTEN(fixture_insert(&f, "c", "%s", *document), OK);
-        fixture_at(&f, (int64_t)100 * 365 * 86400 * 1000);
-        fixture_purge(&f);
-        CHECK_LIVING(&f, "c", "0 1 2 3 4 5 6 7 8 9");
-        fixture_close(&f);
+            CHECK_WRITTEN(world_insert(&w, "c", "%s", *document), OK);
+        world_at(&w, (int64_t)100 * 365 * 86400 * 1000);
+        world_purge(&w);
+        CHECK_LIVING(&w, "c", "0 1 2 3 4 5 6 7 8 9");
+        world_close(&w);
     }
 }
 
@@ -115,39 +115,39 @@ TEST(dates, m3_dates_before_1970_and_after_2038_behave_like_all_others)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "at: at ttl=1");
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "at: at ttl=1");
             const char *date = "{'_id':%d,'at':{'$date':{'$numberLong':'%s'}}}";
-            CHECK_WRITTEN(fixture_insert(&f, "c", date, 1, "-62135596800000"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", date, 2, "-9223372036854775808"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", date, 3, "9223372036854775807"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", date, 4, "9223372036854775000"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", date, 5, "2200000000000"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", date, 6, "-1"), OK);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "3 4 5");
-            fixture_at(&f, 2200000000999 - FIXTURE_START);
-            CHECK_LIVING(&f, "c", "3 4 5");
-            fixture_at(&f, 2200000001000 - FIXTURE_START);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "3 4");
-            fixture_close(&f);
+            CHECK_WRITTEN(world_insert(&w, "c", date, 1, "-62135596800000"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", date, 2, "-9223372036854775808"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", date, 3, "9223372036854775807"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", date, 4, "9223372036854775000"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", date, 5, "2200000000000"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", date, 6, "-1"), OK);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "3 4 5");
+            world_at(&w, 2200000000999 - WORLD_START);
+            CHECK_LIVING(&w, "c", "3 4 5");
+            world_at(&w, 2200000001000 - WORLD_START);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "3 4");
+            world_close(&w);
         }
     }
 }
 
 TEST(dates, m1_the_largest_seconds_count_to_the_millisecond)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "at: at ttl=2147483647");
-    CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@5}"), OK);
-    fixture_at(&f, 2147483647004);
-    CHECK_LIVING(&f, "c", "1");
-    fixture_at(&f, 2147483647005);
-    CHECK_LIVING(&f, "c", "");
-    fixture_close(&f);
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "at: at ttl=2147483647");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@5}"), OK);
+    world_at(&w, 2147483647004);
+    CHECK_LIVING(&w, "c", "1");
+    world_at(&w, 2147483647005);
+    CHECK_LIVING(&w, "c", "");
+    world_close(&w);
 }
 
 TEST(dates, a_document_whose_date_is_past_is_gone_when_it_is_written)
@@ -156,19 +156,19 @@ TEST(dates, a_document_whose_date_is_past_is_gone_when_it_is_written)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "at: at ttl=10; u: u unique");
-            const struct written first = fixture_insert(&f, "c", "{'_id':1,'u':1,'at':@-10000}");
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "at: at ttl=10; u: u unique");
+            const struct written first = world_insert(&w, "c", "{'_id':1,'u':1,'at':@-10000}");
             CHECK_WRITTEN(first, OK);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'u':1,'at':@-9999}"), OK);
-            CHECK_LIVING(&f, "c", "1");
-            CHECK_WRITTEN(fixture_replace(&f, "c", "{'_id':1,'u':1,'at':@-10001}"), OK);
-            CHECK_LIVING(&f, "c", "");
-            CHECK_WRITTEN(fixture_replace(&f, "c", "{'_id':1,'u':1,'at':@0}"), NOT_FOUND);
-            fixture_close(&f);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'u':1,'at':@-9999}"), OK);
+            CHECK_LIVING(&w, "c", "1");
+            CHECK_WRITTEN(world_replace(&w, "c", "{'_id':1,'u':1,'at':@-10001}"), OK);
+            CHECK_LIVING(&w, "c", "");
+            CHECK_WRITTEN(world_replace(&w, "c", "{'_id':1,'u':1,'at':@0}"), NOT_FOUND);
+            world_close(&w);
         }
     }
 }
@@ -177,22 +177,22 @@ TEST(dates, a_new_date_moves_the_deadline)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        fixture_collection(&f, "c", TTL_OFF, "at: at ttl=10");
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "at: at ttl=10");
         for (int i = 1; i <= 3; i++)
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':%d,'at':@0}", i), OK);
-        fixture_at(&f, 9999);
-        CHECK_WRITTEN(fixture_replace(&f, "c", "{'_id':1,'at':@5000}"), OK);
-        CHECK_WRITTEN(fixture_replace(&f, "c", "{'_id':2}"), OK);
-        CHECK_WRITTEN(fixture_replace(&f, "c", "{'_id':3,'at':@0,'touched':true}"), OK);
-        fixture_at(&f, 10000);
-        CHECK_LIVING(&f, "c", "1 2");
-        fixture_purge(&f);
-        CHECK_LIVING(&f, "c", "1 2");
-        fixture_at(&f, 15000);
-        CHECK_LIVING(&f, "c", "2");
-        fixture_close(&f);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'at':@0}", i), OK);
+        world_at(&w, 9999);
+        CHECK_WRITTEN(world_replace(&w, "c", "{'_id':1,'at':@5000}"), OK);
+        CHECK_WRITTEN(world_replace(&w, "c", "{'_id':2}"), OK);
+        CHECK_WRITTEN(world_replace(&w, "c", "{'_id':3,'at':@0,'touched':true}"), OK);
+        world_at(&w, 10000);
+        CHECK_LIVING(&w, "c", "1 2");
+        world_purge(&w);
+        CHECK_LIVING(&w, "c", "1 2");
+        world_at(&w, 15000);
+        CHECK_LIVING(&w, "c", "2");
+        world_close(&w);
     }
 }
 
@@ -202,59 +202,59 @@ TEST(dates, m4_switched_off_nothing_dies_and_nothing_is_purged_by_dates)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "at: at ttl=10");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@0}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@5000}"), OK);
-            fixture_at(&f, 10000);
-            purge_if(&f, is_purged);
-            CHECK_OK(fixture_date_rules(&f, false));
-            CHECK_LIVING(&f, "c", "2");
-            fixture_at(&f, 1000000);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':3,'at':@0}"), OK);
-            fixture_purge(&f);
-            CHECK_LIVING(&f, "c", "2 3");
-            fixture_restart(&f);
-            CHECK_LIVING(&f, "c", "2 3");
-            CHECK_OK(fixture_date_rules(&f, true));
-            CHECK_LIVING(&f, "c", "");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "at: at ttl=10");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@5000}"), OK);
+            world_at(&w, 10000);
+            purge_if(&w, is_purged);
+            CHECK_OK(world_date_rules(&w, false));
+            CHECK_LIVING(&w, "c", "2");
+            world_at(&w, 1000000);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'at':@0}"), OK);
+            world_purge(&w);
+            CHECK_LIVING(&w, "c", "2 3");
+            world_restart(&w);
+            CHECK_LIVING(&w, "c", "2 3");
+            CHECK_OK(world_date_rules(&w, true));
+            CHECK_LIVING(&w, "c", "");
+            world_close(&w);
         }
     }
 }
 
 TEST(dates, m4_off_and_on_does_not_touch_the_default_ttl)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", 10, "at: at ttl=100");
-    CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@0}"), OK);
-    CHECK_OK(fixture_date_rules(&f, false));
-    fixture_at(&f, 9999);
-    CHECK_LIVING(&f, "c", "1");
-    fixture_at(&f, 10000);
-    CHECK_LIVING(&f, "c", "");
-    fixture_close(&f);
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", 10, "at: at ttl=100");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+    CHECK_OK(world_date_rules(&w, false));
+    world_at(&w, 9999);
+    CHECK_LIVING(&w, "c", "1");
+    world_at(&w, 10000);
+    CHECK_LIVING(&w, "c", "");
+    world_close(&w);
 }
 
 TEST(dates, m4_an_index_made_while_dates_are_off_acts_when_they_are_on)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        CHECK_OK(fixture_date_rules(&f, false));
-        fixture_collection(&f, "c", TTL_OFF, "");
-        CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@-5000}"), OK);
-        fixture_index_built(&f, "c", "at: at ttl=1");
-        CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@-5000}"), OK);
-        CHECK_LIVING(&f, "c", "1 2");
-        fixture_restart(&f);
-        CHECK_LIVING(&f, "c", "1 2");
-        CHECK_OK(fixture_date_rules(&f, true));
-        CHECK_LIVING(&f, "c", "");
-        fixture_close(&f);
+        struct world w;
+        world_open(&w, backing);
+        CHECK_OK(world_date_rules(&w, false));
+        world_collection(&w, "c", TTL_OFF, "");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@-5000}"), OK);
+        world_index_built(&w, "c", "at: at ttl=1");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@-5000}"), OK);
+        CHECK_LIVING(&w, "c", "1 2");
+        world_restart(&w);
+        CHECK_LIVING(&w, "c", "1 2");
+        CHECK_OK(world_date_rules(&w, true));
+        CHECK_LIVING(&w, "c", "");
+        world_close(&w);
     }
 }
 
@@ -264,25 +264,25 @@ TEST(dates, m5_an_index_acts_from_its_build_on_for_older_documents_too)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "x: x");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@-20000}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@5000}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':3,'at':'never'}"), OK);
-            CHECK_OK(fixture_index(&f, "c", "at: at ttl=10"));
-            CHECK_LIVING(&f, "c", "1 2 3");
-            CHECK_OK(engine_build_indexes(f.engine));
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "2 3");
-            fixture_at(&f, 14999);
-            CHECK_LIVING(&f, "c", "2 3");
-            fixture_at(&f, 15000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "3");
-            fixture_restart(&f);
-            CHECK_LIVING(&f, "c", "3");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "x: x");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@-20000}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@5000}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'at':'never'}"), OK);
+            CHECK_OK(world_index(&w, "c", "at: at ttl=10"));
+            CHECK_LIVING(&w, "c", "1 2 3");
+            CHECK_OK(engine_build_indexes(w.engine));
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "2 3");
+            world_at(&w, 14999);
+            CHECK_LIVING(&w, "c", "2 3");
+            world_at(&w, 15000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "3");
+            world_restart(&w);
+            CHECK_LIVING(&w, "c", "3");
+            world_close(&w);
         }
     }
 }
@@ -293,31 +293,31 @@ TEST(dates, m9_the_first_of_several_indexes_to_fall_due_wins)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", 100, "a: a ttl=10; b: b ttl=1");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'a':@0,'b':@20000}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'a':@10000,'b':@10000}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':3,'a':@500000,'b':@500000}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':4,'a':@500000,'ttl':-1}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':5,'b':@500000,'ttl':5}"), OK);
-            fixture_at(&f, 5000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "1 2 3 4");
-            fixture_at(&f, 10000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "2 3 4");
-            fixture_at(&f, 11000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "3 4");
-            fixture_at(&f, 100000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "4");
-            fixture_at(&f, 509999);
-            CHECK_LIVING(&f, "c", "4");
-            fixture_at(&f, 510000);
-            CHECK_LIVING(&f, "c", "");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", 100, "a: a ttl=10; b: b ttl=1");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'a':@0,'b':@20000}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'a':@10000,'b':@10000}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'a':@500000,'b':@500000}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':4,'a':@500000,'ttl':-1}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':5,'b':@500000,'ttl':5}"), OK);
+            world_at(&w, 5000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "1 2 3 4");
+            world_at(&w, 10000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "2 3 4");
+            world_at(&w, 11000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "3 4");
+            world_at(&w, 100000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "4");
+            world_at(&w, 509999);
+            CHECK_LIVING(&w, "c", "4");
+            world_at(&w, 510000);
+            CHECK_LIVING(&w, "c", "");
+            world_close(&w);
         }
     }
 }
@@ -328,18 +328,18 @@ TEST(dates, m9_a_partial_index_expires_only_what_it_contains)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "at: at ttl=10 where=temp");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@0,'temp':1}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@0}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':3,'at':@0,'temp':2}"), OK);
-            fixture_at(&f, 10000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "2 3");
-            CHECK_WRITTEN(fixture_replace(&f, "c", "{'_id':2,'at':@0,'temp':1}"), OK);
-            CHECK_LIVING(&f, "c", "3");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "at: at ttl=10 where=temp");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0,'temp':1}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@0}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'at':@0,'temp':2}"), OK);
+            world_at(&w, 10000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "2 3");
+            CHECK_WRITTEN(world_replace(&w, "c", "{'_id':2,'at':@0,'temp':1}"), OK);
+            CHECK_LIVING(&w, "c", "3");
+            world_close(&w);
         }
     }
 }
@@ -350,18 +350,18 @@ TEST(dates, m9_a_partial_index_leaves_older_documents_alone_that_it_does_not_con
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@0,'temp':1}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@0}"), OK);
-            fixture_index_built(&f, "c", "at: at ttl=10 where=temp");
-            fixture_at(&f, 10000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "2");
-            fixture_restart(&f);
-            CHECK_LIVING(&f, "c", "2");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0,'temp':1}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@0}"), OK);
+            world_index_built(&w, "c", "at: at ttl=10 where=temp");
+            world_at(&w, 10000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "2");
+            world_restart(&w);
+            CHECK_LIVING(&w, "c", "2");
+            world_close(&w);
         }
     }
 }
@@ -372,36 +372,36 @@ TEST(dates, m9_a_unique_date_is_free_again_when_its_holder_is_dead)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "at: at ttl=10 unique sparse");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@0}"), OK);
-            fixture_at(&f, 9999);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@0}"), DUPLICATE_KEY);
-            fixture_at(&f, 10000);
-            purge_if(&f, is_purged);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@0}"), OK);
-            CHECK_LIVING(&f, "c", "");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':3,'at':@5000}"), OK);
-            CHECK_LIVING(&f, "c", "3");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "at: at ttl=10 unique sparse");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+            world_at(&w, 9999);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@0}"), DUPLICATE_KEY);
+            world_at(&w, 10000);
+            purge_if(&w, is_purged);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@0}"), OK);
+            CHECK_LIVING(&w, "c", "");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'at':@5000}"), OK);
+            CHECK_LIVING(&w, "c", "3");
+            world_close(&w);
         }
     }
 }
 
 TEST(dates, m9_an_index_serves_scans_in_order_of_its_dates)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "at: at ttl=10");
-    CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@3000}"), OK);
-    CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@1000}"), OK);
-    CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':3,'at':@2000}"), OK);
-    CHECK_SCAN(&f, "c", "at", "2 3 1");
-    CHECK_SCAN(&f, "c", "-at", "1 3 2");
-    fixture_at(&f, 11000);
-    CHECK_SCAN(&f, "c", "at", "3 1");
-    fixture_close(&f);
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "at: at ttl=10");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@3000}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@1000}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'at':@2000}"), OK);
+    CHECK_SCAN(&w, "c", "at", "2 3 1");
+    CHECK_SCAN(&w, "c", "-at", "1 3 2");
+    world_at(&w, 11000);
+    CHECK_SCAN(&w, "c", "at", "3 1");
+    world_close(&w);
 }
 
 TEST(dates, m12_changing_the_seconds_holds_at_once_for_everyone_still_alive)
@@ -410,24 +410,24 @@ TEST(dates, m12_changing_the_seconds_holds_at_once_for_everyone_still_alive)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "at: at ttl=10");
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "at: at ttl=10");
             for (int i = 0; i < 10; i++)
-                CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':%d,'at':@%d}", i, i * 1000), OK);
-            fixture_at(&f, 12000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "3 4 5 6 7 8 9");
-            CHECK_OK(fixture_set_expiry(&f, "c", "at", 5));
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "8 9");
-            CHECK_OK(fixture_set_expiry(&f, "c", "at", 100));
-            CHECK_LIVING(&f, "c", "8 9");
-            fixture_at(&f, 107999);
-            CHECK_LIVING(&f, "c", "8 9");
-            fixture_at(&f, 108000);
-            CHECK_LIVING(&f, "c", "9");
-            fixture_close(&f);
+                CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'at':@%d}", i, i * 1000), OK);
+            world_at(&w, 12000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "3 4 5 6 7 8 9");
+            CHECK_OK(world_set_expiry(&w, "c", "at", 5));
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "8 9");
+            CHECK_OK(world_set_expiry(&w, "c", "at", 100));
+            CHECK_LIVING(&w, "c", "8 9");
+            world_at(&w, 107999);
+            CHECK_LIVING(&w, "c", "8 9");
+            world_at(&w, 108000);
+            CHECK_LIVING(&w, "c", "9");
+            world_close(&w);
         }
     }
 }
@@ -438,22 +438,22 @@ TEST(dates, m12_a_plain_index_can_be_given_an_expiry_and_lose_it)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_OFF, "at: at");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@0}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@8000}"), OK);
-            fixture_at(&f, 12000);
-            CHECK_OK(fixture_set_expiry(&f, "c", "at", 10));
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "2");
-            CHECK_OK(fixture_set_expiry(&f, "c", "at", INDEX_NO_EXPIRY));
-            fixture_at(&f, 100000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "2");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@0}"), OK);
-            CHECK_LIVING(&f, "c", "1 2");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_OFF, "at: at");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@8000}"), OK);
+            world_at(&w, 12000);
+            CHECK_OK(world_set_expiry(&w, "c", "at", 10));
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "2");
+            CHECK_OK(world_set_expiry(&w, "c", "at", INDEX_NO_EXPIRY));
+            world_at(&w, 100000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "2");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+            CHECK_LIVING(&w, "c", "1 2");
+            world_close(&w);
         }
     }
 }
@@ -464,22 +464,22 @@ TEST(dates, a_default_ttl_and_a_date_may_change_places_as_the_policy_changes)
     {
         EACH_PURGING(is_purged)
         {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", 1000, "at: at ttl=10");
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'at':@20000}"), OK);
-            CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':2,'at':@90000}"), OK);
-            CHECK_OK(fixture_set_ttl(&f, "c", 50));
-            fixture_at(&f, 30000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "2");
-            fixture_at(&f, 49999);
-            CHECK_LIVING(&f, "c", "2");
-            fixture_at(&f, 50000);
-            purge_if(&f, is_purged);
-            CHECK_LIVING(&f, "c", "");
-            CHECK_EQ(fixture_figures(&f, "c").documents, 0, "");
-            fixture_close(&f);
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", 1000, "at: at ttl=10");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@20000}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@90000}"), OK);
+            CHECK_OK(world_set_ttl(&w, "c", 50));
+            world_at(&w, 30000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "2");
+            world_at(&w, 49999);
+            CHECK_LIVING(&w, "c", "2");
+            world_at(&w, 50000);
+            purge_if(&w, is_purged);
+            CHECK_LIVING(&w, "c", "");
+            CHECK_EQ(world_figures(&w, "c").documents, 0, "");
+            world_close(&w);
         }
     }
 }

@@ -3,7 +3,7 @@
 #include "engine/expiry_rule.h"
 
 #include "tests/check.h"
-#include "tests/support/engine_fixture.h"
+#include "tests/support/world.h"
 
 #define NOBODY INT64_MIN
 
@@ -87,7 +87,7 @@ TEST(expiry_rule, b2_dead_at_the_deadline_and_not_a_tick_later)
 
 TEST(expiry_rule, c5_the_largest_ttl_reaches_its_deadline_and_not_before)
 {
-    const int64_t written_at_s = FIXTURE_START_S;
+    const int64_t written_at_s = WORLD_START_S;
     const time_ms deadline = (written_at_s + LIMIT_TTL_SECONDS) * 1000;
     const int32_t largest = LIMIT_TTL_SECONDS;
 
@@ -113,14 +113,14 @@ TEST(expiry_rule, the_deadline_is_the_first_dead_moment_for_every_policy)
     struct arena *arena = arena_open(1 << 20);
     EACH_ROW(ttls, ttl) {
         const struct expiry_policy policy = policy_of(*ttl);
-        const struct stamp stamp = stamp_of(FIXTURE_START_S, TTL_ABSENT);
+        const struct stamp stamp = stamp_of(WORLD_START_S, TTL_ABSENT);
         const time_ms deadline = expiry_deadline(&policy, &stamp, BYTES_NONE, arena);
-        CHECK_EQ(deadline, FIXTURE_START + (time_ms)*ttl * 1000, "ttl %d", *ttl);
+        CHECK_EQ(deadline, WORLD_START + (time_ms)*ttl * 1000, "ttl %d", *ttl);
         CHECK_EQ(expiry_judge(&policy, &stamp, deadline - 1), ALIVE, "ttl %d", *ttl);
         CHECK_EQ(expiry_judge(&policy, &stamp, deadline), DEAD, "ttl %d", *ttl);
     }
     const struct expiry_policy off = policy_of(TTL_OFF);
-    const struct stamp own = stamp_of(FIXTURE_START_S, 5);
+    const struct stamp own = stamp_of(WORLD_START_S, 5);
     CHECK_EQ(expiry_deadline(&off, &own, BYTES_NONE, arena), TIME_NEVER, "C-7 off");
     arena_close(arena);
 }
@@ -197,7 +197,7 @@ TEST(expiry_rule, c3_own_ttl_takes_only_what_the_contract_says)
     struct arena *arena = arena_open(1 << 20);
     EACH_ROW(rows, r) {
         int32_t ttl = 12345;
-        const status s = expiry_own_ttl(arena, fixture_document(arena, r->document), &ttl);
+        const status s = expiry_own_ttl(arena, world_document(arena, r->document), &ttl);
         CHECK_EQ(s.code, r->want, "C-3 %s: %s", r->document, s.message);
         if (r->want == OK)
             CHECK_EQ(ttl, r->ttl, "C-3 %s", r->document);
@@ -518,9 +518,9 @@ TEST(expiry_rule, m5_a_document_older_than_the_rule_is_judged_by_its_field)
 {
     struct dated d;
     dated_older(&d, 10000);
-    const bytes due = fixture_document(d.arena, "{'at':@0}");
-    const bytes dateless = fixture_document(d.arena, "{'at':'soon'}");
-    const time_ms deadline = FIXTURE_START + 10000;
+    const bytes due = world_document(d.arena, "{'at':@0}");
+    const bytes dateless = world_document(d.arena, "{'at':'soon'}");
+    const time_ms deadline = WORLD_START + 10000;
 
     CHECK_EQ(judge_dated(&d, deadline), UNDECIDED, "the stamp does not know");
     CHECK_EQ(expiry_judge_document(&d.policy, &d.stamp, due, d.arena, deadline - 1), ALIVE, "");
@@ -547,7 +547,7 @@ TEST(expiry_rule, m2_m3_the_earliest_date_that_a_path_reaches)
 {
     const struct {
         const char *path, *document;
-        int64_t want; /* offset from FIXTURE_START; -1: none */
+        int64_t want; /* offset from WORLD_START; -1: none */
     } rows[] = {
         {"at",      "{'at':@5000}",                                                        5000},
         { "at",     "{'at':[@9000,@5000,@7000]}",                                          5000},
@@ -574,11 +574,11 @@ TEST(expiry_rule, m2_m3_the_earliest_date_that_a_path_reaches)
         const struct path *path;
         time_ms date = 0;
         CHECK_OK(path_parse(arena, bytes_of_text(r->path), &path));
-        const bool has = expiry_earliest_date(path, fixture_document(arena, r->document), arena,
+        const bool has = expiry_earliest_date(path, world_document(arena, r->document), arena,
                                               &date);
         CHECK_EQ(has, r->want >= 0, "%s in %s", r->path, r->document);
         if (has)
-            CHECK_EQ(date - FIXTURE_START, r->want, "%s in %s", r->path, r->document);
+            CHECK_EQ(date - WORLD_START, r->want, "%s in %s", r->path, r->document);
     }
     arena_close(arena);
 }
@@ -594,7 +594,7 @@ TEST(expiry_rule, m3_dates_at_both_ends_of_time_are_found)
     CHECK_OK(path_parse(arena, BYTES_LITERAL("at"), &path));
     for (size_t i = 0; i < ARRAY_COUNT(documents); i++) {
         time_ms date = 0;
-        CHECK(expiry_earliest_date(path, fixture_document(arena, documents[i]), arena, &date));
+        CHECK(expiry_earliest_date(path, world_document(arena, documents[i]), arena, &date));
         CHECK_EQ(date, want[i], "");
     }
     arena_close(arena);
@@ -716,7 +716,7 @@ TEST(expiry_rule, only_a_document_that_another_rule_ends_first_is_foreign_in_its
 
 TEST(expiry_rule, packed_dates_come_back_as_they_went_in)
 {
-    const time_ms dates[] = { INT64_MIN, -1, 0, 1, 255, 256, FIXTURE_START, INT64_MAX };
+    const time_ms dates[] = { INT64_MIN, -1, 0, 1, 255, 256, WORLD_START, INT64_MAX };
     EACH_ROW(dates, date) {
         uint8_t packed[3 * STAMP_DATE_BYTES];
         stamp_pack_date(packed, 0, 42);

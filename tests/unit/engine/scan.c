@@ -1,5 +1,5 @@
 /* Scans: by key, by index, by slot; bounds, directions, pages that resume while documents change. */
-#include "tests/support/engine_fixture.h"
+#include "tests/support/world.h"
 
 #include <stdio.h>
 
@@ -7,19 +7,19 @@
 struct pager {
     const char *collection;
     const char *way; /* "key" or an index, - for backwards */
-    bytes after;     /* in the fixture's arena */
+    bytes after;     /* in the world's arena */
     struct buffer text;
 };
 
-static struct pager pager(struct fixture *f, const char *collection, const char *way)
+static struct pager pager(struct world *w, const char *collection, const char *way)
 {
-    return (struct pager){ .collection = collection, .way = way, .text = buffer_in(f->arena) };
+    return (struct pager){ .collection = collection, .way = way, .text = buffer_in(w->arena) };
 }
 
-static bool next_page(struct fixture *f, struct pager *pager, int most)
+static bool next_page(struct world *w, struct pager *pager, int most)
 {
-    struct request request = fixture_begin(f);
-    const struct collection *c = fixture_find(&request, pager->collection);
+    struct request request = world_begin(w);
+    const struct collection *c = world_find(&request, pager->collection);
     const char *way = pager->way + (pager->way[0] == '-');
     struct scan_spec spec = { .is_reverse = pager->way[0] == '-', .after = pager->after };
     struct scan *scan;
@@ -32,15 +32,15 @@ static bool next_page(struct fixture *f, struct pager *pager, int most)
         struct document document;
         CHECK_OK(scan_document(scan, &document));
         buffer_append_format(&pager->text, "%s%d", pager->text.len > 0 ? " " : "",
-                             fixture_id_of(document.bson));
+                             world_id_of(document.bson));
         document_release(&request, &document);
         given++;
     }
     CHECK_OK(scan_status(scan));
     if (given > 0)
-        CHECK_OK(arena_copy(f->arena, scan_position(scan), &pager->after));
+        CHECK_OK(arena_copy(w->arena, scan_position(scan), &pager->after));
     scan_close(scan);
-    fixture_end(&request);
+    world_end(&request);
     return given == most;
 }
 
@@ -51,43 +51,43 @@ static const char *seen(struct pager *pager)
     return (const char *)pager->text.data;
 }
 
-static void insert_range(struct fixture *f, int from, int upto)
+static void insert_range(struct world *w, int from, int upto)
 {
     for (int i = from; i < upto; i++)
-        CHECK_WRITTEN(fixture_insert(f, "c", "{'_id':%d,'x':%d,'t':[%d,100]}", i, i / 2, i), OK);
+        CHECK_WRITTEN(world_insert(w, "c", "{'_id':%d,'x':%d,'t':[%d,100]}", i, i / 2, i), OK);
 }
 
 TEST(scan, pages_of_every_size_give_what_one_scan_gives)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
+        struct world w;
         const char *ways[] = { "key", "-key", "x", "-x", "t", "-t" };
-        fixture_open(&f, backing);
-        fixture_collection(&f, "c", TTL_OFF, "x: x; t: t");
-        insert_range(&f, 0, 23);
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "x: x; t: t");
+        insert_range(&w, 0, 23);
         EACH_ROW(ways, way) {
-            const char *whole = fixture_scan(&f, "c", *way);
+            const char *whole = world_scan(&w, "c", *way);
             for (int size = 1; size <= 50; size += 1 + size / 3) {
-                struct pager p = pager(&f, "c", *way);
-                while (next_page(&f, &p, size))
+                struct pager p = pager(&w, "c", *way);
+                while (next_page(&w, &p, size))
                     ;
                 CHECK_STRING(seen(&p), whole);
             }
         }
-        fixture_close(&f);
+        world_close(&w);
     }
 }
 
 TEST(scan, an_empty_collection_and_an_empty_range_end_at_once)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "x: x");
-    CHECK_SCAN(&f, "c", "key", "");
-    CHECK_SCAN(&f, "c", "-x", "");
-    CHECK_SCAN(&f, "c", "slots", "");
-    fixture_close(&f);
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "x: x");
+    CHECK_SCAN(&w, "c", "key", "");
+    CHECK_SCAN(&w, "c", "-x", "");
+    CHECK_SCAN(&w, "c", "slots", "");
+    world_close(&w);
 }
 
 TEST(scan, a_position_survives_the_death_of_its_document_and_of_its_neighbours)
@@ -95,32 +95,32 @@ TEST(scan, a_position_survives_the_death_of_its_document_and_of_its_neighbours)
     EACH_BACKING(backing)
     {
         for (int is_purged = 0; is_purged < 2; is_purged++) {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", TTL_NEVER, "x: x");
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", TTL_NEVER, "x: x");
             for (int i = 0; i < 10; i++)
-                CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':%d,'x':%d,'ttl':%d}", i, 10 - i,
-                                             i >= 2 && i <= 6 ? 5 : 500),
+                CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'x':%d,'ttl':%d}", i, 10 - i,
+                                           i >= 2 && i <= 6 ? 5 : 500),
                               OK);
-            struct pager by_key = pager(&f, "c", "key");
-            struct pager by_x = pager(&f, "c", "x");
-            struct pager back = pager(&f, "c", "-key");
-            next_page(&f, &by_key, 4);
-            next_page(&f, &by_x, 5);
-            next_page(&f, &back, 4);
-            fixture_at(&f, 5000);
+            struct pager by_key = pager(&w, "c", "key");
+            struct pager by_x = pager(&w, "c", "x");
+            struct pager back = pager(&w, "c", "-key");
+            next_page(&w, &by_key, 4);
+            next_page(&w, &by_x, 5);
+            next_page(&w, &back, 4);
+            world_at(&w, 5000);
             if (is_purged)
-                fixture_purge(&f);
-            while (next_page(&f, &by_key, 2))
+                world_purge(&w);
+            while (next_page(&w, &by_key, 2))
                 ;
-            while (next_page(&f, &by_x, 2))
+            while (next_page(&w, &by_x, 2))
                 ;
-            while (next_page(&f, &back, 2))
+            while (next_page(&w, &back, 2))
                 ;
             CHECK_STRING(seen(&by_key), "0 1 2 3 7 8 9");
             CHECK_STRING(seen(&by_x), "9 8 7 6 5 1 0");
             CHECK_STRING(seen(&back), "9 8 7 6 1 0");
-            fixture_close(&f);
+            world_close(&w);
         }
     }
 }
@@ -129,44 +129,44 @@ TEST(scan, documents_rewritten_between_pages_are_neither_repeated_nor_skipped)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        fixture_collection(&f, "c", 1000, "x: x");
-        insert_range(&f, 0, 20);
-        struct pager by_key = pager(&f, "c", "key");
-        struct pager by_x = pager(&f, "c", "x");
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", 1000, "x: x");
+        insert_range(&w, 0, 20);
+        struct pager by_key = pager(&w, "c", "key");
+        struct pager by_x = pager(&w, "c", "x");
         for (int page = 0; page < 7; page++) {
-            next_page(&f, &by_key, 3);
-            next_page(&f, &by_x, 3);
-            fixture_pass(&f, 1000);
+            next_page(&w, &by_key, 3);
+            next_page(&w, &by_x, 3);
+            world_pass(&w, 1000);
             /* Written again, with the same value in the index: they move to other slots. */
             for (int i = page; i < 20; i += 3)
-                CHECK_WRITTEN(
-                    fixture_replace(&f, "c", "{'_id':%d,'x':%d,'page':%d}", i, i / 2, page), OK);
-            fixture_purge(&f);
+                CHECK_WRITTEN(world_replace(&w, "c", "{'_id':%d,'x':%d,'page':%d}", i, i / 2, page),
+                              OK);
+            world_purge(&w);
         }
         CHECK_STRING(seen(&by_key), "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19");
         CHECK_STRING(seen(&by_x), "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19");
-        fixture_close(&f);
+        world_close(&w);
     }
 }
 
 TEST(scan, a_document_deleted_and_created_again_behind_the_position_is_not_given_twice)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "x: x");
-    insert_range(&f, 0, 6);
-    struct pager p = pager(&f, "c", "key");
-    next_page(&f, &p, 3);
-    CHECK_WRITTEN(fixture_delete(&f, "c", "{'_id':2}"), OK);
-    CHECK_WRITTEN(fixture_delete(&f, "c", "{'_id':1}"), OK);
-    CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':1,'x':9}"), OK);
-    CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':30,'x':9}"), OK);
-    while (next_page(&f, &p, 3))
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "x: x");
+    insert_range(&w, 0, 6);
+    struct pager p = pager(&w, "c", "key");
+    next_page(&w, &p, 3);
+    CHECK_WRITTEN(world_delete(&w, "c", "{'_id':2}"), OK);
+    CHECK_WRITTEN(world_delete(&w, "c", "{'_id':1}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'x':9}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':30,'x':9}"), OK);
+    while (next_page(&w, &p, 3))
         ;
     CHECK_STRING(seen(&p), "0 1 2 3 4 5 30");
-    fixture_close(&f);
+    world_close(&w);
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------- */
@@ -180,18 +180,18 @@ static bytes encoded(struct request *request, const char *json)
     if (json == NULL)
         return out;
     snprintf(text, sizeof(text), "{'v':%s}", json);
-    CHECK(document_find(fixture_document(request->arena, text), "v", &value));
+    CHECK(document_find(world_document(request->arena, text), "v", &value));
     key_append_value(&buffer, value, KEY_ASCENDING);
     CHECK_OK(buffer_finish(&buffer, &out));
     return out;
 }
 
-static const char *between(struct fixture *f, const char *way, const char *start, const char *end,
+static const char *between(struct world *w, const char *way, const char *start, const char *end,
                            bool is_end_inclusive)
 {
-    struct request request = fixture_begin(f);
-    const struct collection *c = fixture_find(&request, "c");
-    struct buffer text = buffer_in(f->arena);
+    struct request request = world_begin(w);
+    const struct collection *c = world_find(&request, "c");
+    struct buffer text = buffer_in(w->arena);
     struct scan_spec spec = {
         .start = encoded(&request, start),
         .end = encoded(&request, end),
@@ -207,12 +207,12 @@ static const char *between(struct fixture *f, const char *way, const char *start
     while (scan_next(scan, &row)) {
         struct document document;
         CHECK_OK(scan_document(scan, &document));
-        buffer_append_format(&text, "%s%d", text.len > 0 ? " " : "", fixture_id_of(document.bson));
+        buffer_append_format(&text, "%s%d", text.len > 0 ? " " : "", world_id_of(document.bson));
         document_release(&request, &document);
     }
     CHECK_OK(scan_status(scan));
     scan_close(scan);
-    fixture_end(&request);
+    world_end(&request);
     buffer_append_byte(&text, 0);
     return (const char *)text.data;
 }
@@ -247,57 +247,57 @@ TEST(scan, bounds_are_kept_in_both_directions)
     };
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        fixture_collection(&f, "c", TTL_OFF, "x: x; y: y");
-        insert_range(&f, 0, 8);
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "x: x; y: y");
+        insert_range(&w, 0, 8);
         EACH_ROW(rows, r) {
-            const char *got = between(&f, r->way, r->start, r->end, r->is_end_inclusive);
+            const char *got = between(&w, r->way, r->start, r->end, r->is_end_inclusive);
             CHECK_THAT(strcmp(got, r->want) == 0, "%s from %s to %s%s: \"%s\", want \"%s\"", r->way,
                        r->start ? r->start : "-", r->end ? r->end : "-",
                        r->is_end_inclusive ? " included" : "", got, r->want);
         }
-        fixture_close(&f);
+        world_close(&w);
     }
 }
 
 TEST(scan, the_first_field_of_a_compound_index_bounds_all_behind_it)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", TTL_OFF, "ab: a -b");
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "ab: a -b");
     for (int i = 0; i < 9; i++)
-        CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':%d,'a':%d,'b':%d}", i, i / 3, i % 3), OK);
-    CHECK_STRING(between(&f, "ab", "1", "1", true), "5 4 3");
-    CHECK_STRING(between(&f, "-ab", "1", "1", true), "3 4 5");
-    CHECK_STRING(between(&f, "ab", "1", NULL, false), "5 4 3 8 7 6");
-    fixture_close(&f);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'a':%d,'b':%d}", i, i / 3, i % 3), OK);
+    CHECK_STRING(between(&w, "ab", "1", "1", true), "5 4 3");
+    CHECK_STRING(between(&w, "-ab", "1", "1", true), "3 4 5");
+    CHECK_STRING(between(&w, "ab", "1", NULL, false), "5 4 3 8 7 6");
+    world_close(&w);
 }
 
 TEST(scan, one_request_sees_one_instant)
 {
     EACH_BACKING(backing)
     {
-        struct fixture f;
-        fixture_open(&f, backing);
-        if (!(storage_capabilities(f.storage) & STORAGE_HAS_SNAPSHOTS)) {
-            fixture_close(&f);
+        struct world w;
+        world_open(&w, backing);
+        if (!(storage_capabilities(w.storage) & STORAGE_HAS_SNAPSHOTS)) {
+            world_close(&w);
             continue;
         }
-        fixture_collection(&f, "c", TTL_OFF, "x: x");
-        insert_range(&f, 0, 4);
-        struct request request = fixture_begin(&f);
-        CHECK_STRING(fixture_scan_in(&request, "c", "key"), "0 1 2 3");
-        CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':9,'x':-5}"), OK);
-        CHECK_WRITTEN(fixture_delete(&f, "c", "{'_id':0}"), OK);
-        CHECK_WRITTEN(fixture_replace(&f, "c", "{'_id':3,'x':-9}"), OK);
-        CHECK_STRING(fixture_scan_in(&request, "c", "key"), "0 1 2 3");
-        CHECK_STRING(fixture_scan_in(&request, "c", "x"), "0 1 2 3");
-        CHECK_STRING(fixture_scan_in(&request, "c", "slots"), "0 1 2 3");
-        fixture_end(&request);
-        CHECK_SCAN(&f, "c", "key", "1 2 3 9");
-        CHECK_SCAN(&f, "c", "x", "3 9 1 2");
-        fixture_close(&f);
+        world_collection(&w, "c", TTL_OFF, "x: x");
+        insert_range(&w, 0, 4);
+        struct request request = world_begin(&w);
+        CHECK_STRING(world_scan_in(&request, "c", "key"), "0 1 2 3");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':9,'x':-5}"), OK);
+        CHECK_WRITTEN(world_delete(&w, "c", "{'_id':0}"), OK);
+        CHECK_WRITTEN(world_replace(&w, "c", "{'_id':3,'x':-9}"), OK);
+        CHECK_STRING(world_scan_in(&request, "c", "key"), "0 1 2 3");
+        CHECK_STRING(world_scan_in(&request, "c", "x"), "0 1 2 3");
+        CHECK_STRING(world_scan_in(&request, "c", "slots"), "0 1 2 3");
+        world_end(&request);
+        CHECK_SCAN(&w, "c", "key", "1 2 3 9");
+        CHECK_SCAN(&w, "c", "x", "3 9 1 2");
+        world_close(&w);
     }
 }
 
@@ -306,38 +306,38 @@ TEST(scan, slots_give_every_living_document_of_every_lane_once)
     EACH_BACKING(backing)
     {
         for (int is_purged = 0; is_purged < 2; is_purged++) {
-            struct fixture f;
-            fixture_open(&f, backing);
-            fixture_collection(&f, "c", 10, "a: a ttl=10; b: b ttl=10");
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", 10, "a: a ttl=10; b: b ttl=10");
             for (int i = 0; i < 25; i++) {
                 const char *kinds[] = { "", ",'ttl':-1", ",'ttl':%d", ",'a':@%d", ",'b':@%d" };
                 char extra[64];
                 snprintf(extra, sizeof(extra), kinds[i % 5], i % 5 == 2 ? 5 + i : -i * 300);
-                CHECK_WRITTEN(fixture_insert(&f, "c", "{'_id':%d%s}", i, extra), OK);
+                CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d%s}", i, extra), OK);
             }
-            fixture_at(&f, 6000);
+            world_at(&w, 6000);
             if (is_purged)
-                fixture_purge(&f);
+                world_purge(&w);
             /* Own ttl 5 + i: all later than 6 s; dates -300 i + 10 s: 14 (b) and later are dead. */
-            CHECK_LIVING(&f, "c", "0 1 2 3 4 5 6 7 8 9 10 11 12 13 15 16 17 20 21 22");
-            fixture_close(&f);
+            CHECK_LIVING(&w, "c", "0 1 2 3 4 5 6 7 8 9 10 11 12 13 15 16 17 20 21 22");
+            world_close(&w);
         }
     }
 }
 
 TEST(scan, the_dead_are_skipped_without_reading_their_bodies)
 {
-    struct fixture f;
-    fixture_open(&f, ON_MEMORY);
-    fixture_collection(&f, "c", 10, "x: x");
-    insert_range(&f, 0, 100);
-    fixture_at(&f, 10000);
-    storage_faulty_arm(f.storage, 0);
-    CHECK_SCAN(&f, "c", "key", "");
-    CHECK_SCAN(&f, "c", "x", "");
-    CHECK_SCAN(&f, "c", "slots", "");
-    const uint64_t calls = storage_faulty_calls(f.storage);
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", 10, "x: x");
+    insert_range(&w, 0, 100);
+    world_at(&w, 10000);
+    storage_faulty_arm(w.storage, 0);
+    CHECK_SCAN(&w, "c", "key", "");
+    CHECK_SCAN(&w, "c", "x", "");
+    CHECK_SCAN(&w, "c", "slots", "");
+    const uint64_t calls = storage_faulty_calls(w.storage);
     /* Opening views and scans and stepping over rows, but not one get per dead document and scan. */
     CHECK_THAT(calls < 100 * 3, "%llu storage calls", (unsigned long long)calls);
-    fixture_close(&f);
+    world_close(&w);
 }

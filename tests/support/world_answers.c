@@ -1,9 +1,9 @@
-/* Engine answers: what an engine says about a collection, asked in every way there is.
+/* World answers: what an engine says about a collection, asked in every way there is.
  *
  * The ways must agree: a document that lives is found by its key, by every index that holds it, by slot,
  * and is in the figures; a dead one by none.
  * Threads: the test's thread, or the one that began the request. */
-#include "tests/support/engine_fixture.h"
+#include "tests/support/world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int id_of_row(struct request *request, struct scan *scan, const struct sc
 {
     struct document document;
     CHECK_OK(scan_document(scan, &document));
-    const int id = fixture_id_of(document.bson);
+    const int id = world_id_of(document.bson);
     CHECK_BYTES(document.key.id, row->key.id, "the row's key is its document's");
     CHECK_BYTES(document.key.partition, row->key.partition, "the row's key is its document's");
     CHECK_EQ(document.seq, row->seq, "version of document %d", id);
@@ -45,9 +45,9 @@ static int id_of_row(struct request *request, struct scan *scan, const struct sc
     return id;
 }
 
-const char *fixture_scan_in(struct request *request, const char *collection, const char *way)
+const char *world_scan_in(struct request *request, const char *collection, const char *way)
 {
-    struct scan *scan = open_scan(request, fixture_find(request, collection), way);
+    struct scan *scan = open_scan(request, world_find(request, collection), way);
     struct buffer text = buffer_in(request->arena);
     struct scan_row row;
     while (scan_next(scan, &row))
@@ -60,19 +60,19 @@ const char *fixture_scan_in(struct request *request, const char *collection, con
     return (const char *)text.data;
 }
 
-const char *fixture_scan(struct fixture *f, const char *collection, const char *way)
+const char *world_scan(struct world *w, const char *collection, const char *way)
 {
-    struct request request = fixture_begin(f);
-    const char *text = arena_format(f->arena, "%s", fixture_scan_in(&request, collection, way));
+    struct request request = world_begin(w);
+    const char *text = arena_format(w->arena, "%s", world_scan_in(&request, collection, way));
     CHECK(text != NULL);
-    fixture_end(&request);
+    world_end(&request);
     return text;
 }
 
 /* ---- who lives --------------------------------------------------------------------------------------- */
 
 struct id_set {
-    bool has[FIXTURE_IDS];
+    bool has[WORLD_IDS];
     size_t count;
 };
 
@@ -83,7 +83,7 @@ static struct id_set parse_ids(const char *text)
     while (*text != '\0') {
         char *end;
         const long id = strtol(text, &end, 10);
-        CHECK_THAT(end != text && id >= 0 && id < FIXTURE_IDS, "not a list of ids: %s", text);
+        CHECK_THAT(end != text && id >= 0 && id < WORLD_IDS, "not a list of ids: %s", text);
         set.count += !set.has[id];
         set.has[id] = true;
         text = end + strspn(end, " ");
@@ -96,7 +96,7 @@ static const char *show_ids(const struct id_set *set, char out[SHOWN_BYTES])
     size_t used = 0;
 
     out[0] = '\0';
-    for (int id = 0; id < FIXTURE_IDS; id++)
+    for (int id = 0; id < WORLD_IDS; id++)
         if (set->has[id])
             used += (size_t)snprintf(out + used, SHOWN_BYTES - used, "%s%d", used > 0 ? " " : "",
                                      id);
@@ -114,7 +114,7 @@ static void compare_ids(const struct asked *asked, const char *way, const struct
                         bool may_be_fewer)
 {
     char shown[2][SHOWN_BYTES];
-    for (int id = 0; id < FIXTURE_IDS; id++) {
+    for (int id = 0; id < WORLD_IDS; id++) {
         const bool is_same = got->has[id] == asked->want->has[id];
         if (is_same || (may_be_fewer && !got->has[id]))
             continue;
@@ -128,13 +128,13 @@ static void compare_ids(const struct asked *asked, const char *way, const struct
 static void ask_scan(struct request *request, const struct asked *asked, const char *way,
                      bool may_be_fewer)
 {
-    const struct id_set got = parse_ids(fixture_scan_in(request, asked->collection, way));
+    const struct id_set got = parse_ids(world_scan_in(request, asked->collection, way));
     compare_ids(asked, way, &got, may_be_fewer);
 }
 
 static void ask_indexes(struct request *request, const struct asked *asked)
 {
-    const struct collection *collection = fixture_find(request, asked->collection);
+    const struct collection *collection = world_find(request, asked->collection);
 
     for (size_t i = 0; i < collection->index_count; i++) {
         const struct index *index = &collection->indexes[i];
@@ -152,17 +152,17 @@ static void ask_indexes(struct request *request, const struct asked *asked)
 
 static void ask_points(struct request *request, const struct asked *asked)
 {
-    const struct collection *collection = fixture_find(request, asked->collection);
+    const struct collection *collection = world_find(request, asked->collection);
     struct id_set got = { .count = 0 };
 
     /* A partitioned collection's keys cannot be made from the id alone; its scans must do. */
     if (collection->definition.partition_path_count > 0)
         return;
-    for (int id = 0; id < FIXTURE_IDS; id++) {
+    for (int id = 0; id < WORLD_IDS; id++) {
         char text[32];
         struct document document;
         snprintf(text, sizeof(text), "{'_id':%d}", id);
-        const status s = document_read(request, collection, fixture_key(request, collection, text),
+        const status s = document_read(request, collection, world_key(request, collection, text),
                                        &document);
         if (s.code == NOT_FOUND)
             continue;
@@ -177,7 +177,7 @@ static void ask_figures(struct request *request, const struct asked *asked)
 {
     struct collection_figures figures;
     char shown[SHOWN_BYTES];
-    CHECK_OK(collection_figures(request, fixture_find(request, asked->collection), &figures));
+    CHECK_OK(collection_figures(request, world_find(request, asked->collection), &figures));
     if (figures.documents != asked->want->count)
         check_fail(asked->file, asked->line, asked->collection,
                    "the figures count %llu documents, %zu live (%s)",
@@ -185,36 +185,36 @@ static void ask_figures(struct request *request, const struct asked *asked)
                    show_ids(asked->want, shown));
 }
 
-void fixture_check_living(const char *file, int line, struct fixture *f, const char *collection,
-                          const char *ids)
+void world_check_living(const char *file, int line, struct world *w, const char *collection,
+                        const char *ids)
 {
     const struct id_set want = parse_ids(ids);
     const struct asked asked = { file, line, collection, &want };
-    struct request request = fixture_begin(f);
+    struct request request = world_begin(w);
     ask_points(&request, &asked);
     ask_scan(&request, &asked, "key", false);
     ask_scan(&request, &asked, "-key", false);
     ask_scan(&request, &asked, "slots", false);
     ask_indexes(&request, &asked);
     ask_figures(&request, &asked);
-    fixture_end(&request);
+    world_end(&request);
 }
 
 /* ---- figures, purger, check --------------------------------------------------------------------------- */
 
-struct collection_figures fixture_figures(struct fixture *f, const char *collection)
+struct collection_figures world_figures(struct world *w, const char *collection)
 {
-    struct request request = fixture_begin(f);
+    struct request request = world_begin(w);
     struct collection_figures figures;
-    CHECK_OK(collection_figures(&request, fixture_find(&request, collection), &figures));
-    fixture_end(&request);
+    CHECK_OK(collection_figures(&request, world_find(&request, collection), &figures));
+    world_end(&request);
     return figures;
 }
 
-struct purge_result fixture_purge(struct fixture *f)
+struct purge_result world_purge(struct world *w)
 {
     struct purge_result result;
-    CHECK_OK(engine_purge(f->engine, &result));
+    CHECK_OK(engine_purge(w->engine, &result));
     return result;
 }
 
@@ -230,16 +230,16 @@ static void note_violation(void *context, const char *violation)
         buffer_append_format(&violations->text, "\n    %s", violation);
 }
 
-void fixture_check(struct fixture *f)
+void world_check(struct world *w)
 {
-    const arena_position mark = arena_mark(f->arena);
-    struct violations violations = { .text = buffer_in(f->arena) };
+    const arena_position mark = arena_mark(w->arena);
+    struct violations violations = { .text = buffer_in(w->arena) };
     struct check_summary summary;
-    CHECK_OK(engine_check(f->engine, note_violation, &violations, &summary));
+    CHECK_OK(engine_check(w->engine, note_violation, &violations, &summary));
     CHECK_EQ(summary.violations, violations.count, "every violation is reported");
     if (violations.count > 0)
         check_fail(__FILE__, __LINE__, "engine_check", "%zu violations on %s:%.*s",
-                   violations.count, backing_name(f->backing), (int)violations.text.len,
+                   violations.count, backing_name(w->backing), (int)violations.text.len,
                    (const char *)violations.text.data);
-    arena_release(f->arena, mark);
+    arena_release(w->arena, mark);
 }

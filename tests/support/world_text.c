@@ -1,9 +1,9 @@
-/* Engine text: documents and indexes of tests, read from short text.
+/* World text: documents and indexes of tests, read from short text.
  *
  * Documents go through libbson's JSON reader, so that a mistake in our own cannot hide one in the
  * engine, and because it knows dates and ObjectIds in extended notation.
  * Threads: any; no state. */
-#include "tests/support/engine_fixture.h"
+#include "tests/support/world.h"
 
 /* Its inline functions do not mind our warnings. */
 #pragma GCC diagnostic push
@@ -27,7 +27,7 @@ static void expand(const char *text, char *out, size_t room)
             const long long offset_ms = strtoll(text + 1, &end, 10);
             used += (size_t)snprintf(out + used, room - used,
                                      "{\"$date\":{\"$numberLong\":\"%lld\"}}",
-                                     (long long)FIXTURE_START + offset_ms);
+                                     (long long)WORLD_START + offset_ms);
             text = end;
             continue;
         }
@@ -37,9 +37,9 @@ static void expand(const char *text, char *out, size_t room)
     out[used] = '\0';
 }
 
-bytes fixture_document(struct arena *arena, const char *text)
+bytes world_document(struct arena *arena, const char *text)
 {
-    char json[4 * FIXTURE_TEXT_BYTES];
+    char json[4 * WORLD_TEXT_BYTES];
     bson_error_t error;
     bytes copy;
 
@@ -51,7 +51,7 @@ bytes fixture_document(struct arena *arena, const char *text)
     return copy;
 }
 
-int fixture_id_of(bytes document)
+int world_id_of(bytes document)
 {
     struct value value;
     int64_t id = -1;
@@ -120,24 +120,24 @@ static void take_pattern(const char *word, struct index_definition *out, bytes *
     }
 }
 
-struct index_definition fixture_index_definition(struct fixture *f, const char *text)
+struct index_definition world_index_definition(struct world *w, const char *text)
 {
     struct index_definition out = { .expire_after_s = INDEX_NO_EXPIRY };
     struct index_field *fields;
     bytes *included;
     bytes *excluded;
-    CHECK_OK(ARENA_NEW(f->arena, LIMIT_INDEX_FIELDS, &fields));
-    CHECK_OK(ARENA_NEW(f->arena, LIMIT_INDEX_FIELDS, &included));
-    CHECK_OK(ARENA_NEW(f->arena, LIMIT_INDEX_FIELDS, &excluded));
+    CHECK_OK(ARENA_NEW(w->arena, LIMIT_INDEX_FIELDS, &fields));
+    CHECK_OK(ARENA_NEW(w->arena, LIMIT_INDEX_FIELDS, &included));
+    CHECK_OK(ARENA_NEW(w->arena, LIMIT_INDEX_FIELDS, &excluded));
     out.fields = fields;
     out.included = included;
     out.excluded = excluded;
 
-    const char *name = take_word(f->arena, &text);
+    const char *name = take_word(w->arena, &text);
     CHECK_THAT(name[0] != '\0' && name[strlen(name) - 1] == ':', "no name in index %s", name);
     out.name = bytes_of(name, strlen(name) - 1);
-    for (const char *word = take_word(f->arena, &text); word[0] != '\0';
-         word = take_word(f->arena, &text)) {
+    for (const char *word = take_word(w->arena, &text); word[0] != '\0';
+         word = take_word(w->arena, &text)) {
         if (take_option(word, &out))
             continue;
         if (out.kind == INDEX_PATHS)
