@@ -11,6 +11,7 @@
  * because nobody sees them.
  *
  * Reads one instant. Start reading at engine_check(). */
+#include "engine/index.h"
 #include "engine/lane.h"
 #include "engine/state.h"
 

@@ -55,7 +55,8 @@ static status count_border(struct request *request, const struct collection *col
     bytes key, value;
 
     *out = (struct storage_counters){ 0 };
-    if (lane < LANE_DATES || horizon == INT64_MIN || horizon == INT64_MAX)
+    bool is_by_date = lane >= LANE_DATES;
+    if (!is_by_date || horizon == INT64_MIN || horizon == INT64_MAX)
         return STATUS_OK;
     row_key_lane_from(&start, lane, (last_dead_second(collection, lane, request->now) + 1) * 1000);
     row_key_lane_from(&stop, lane, horizon + 1);

@@ -9,6 +9,7 @@
  * Keeps: entries are added under the document's latch, after its locator was read again.
  * Threads: one builder; writers are never kept waiting for longer than one batch.
  * Start reading at engine_build_indexes(). */
+#include "engine/index.h"
 #include "engine/lane.h"
 #include "engine/state.h"
 

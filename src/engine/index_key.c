@@ -7,6 +7,7 @@
  *
  * Keeps: entries are sorted and without doubles; their number is bounded by LIMIT_ENTRIES_PER_DOCUMENT.
  * Pure apart from the arena. Start reading at index_collect(). */
+#include "engine/index.h"
 #include "engine/state.h"
 
 #include <stdlib.h>

@@ -8,6 +8,7 @@
  * the value. So all values of one path lie together, in order.
  *
  * Pure apart from the arena. Start reading at index_collect_paths(). */
+#include "engine/index.h"
 #include "engine/state.h"
 
 enum { STEP_END = 0x01, STEP_ARRAY = 0x03, STEP_NAME = 0x04 };

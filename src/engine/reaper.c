@@ -9,6 +9,7 @@
  *
  * Keeps: each document is judged again, under its latch and with the newest policy, before it goes; all
  * its rows leave in one commit. Runs inside a purger pass. Start reading at reaper_visit(). */
+#include "engine/index.h"
 #include "engine/purger_parts.h"
 
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/latch.h"
 #include "engine/row.h"
+#include "engine/worker.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -81,16 +82,6 @@ struct group {
     time_ms clock_mark;   /* as last written */
     bool is_mark_exact;   /* write clock_mark as it is: a clean stop */
     time_ms earliest_end; /* of the documents written in this group */
-};
-
-/* A thread that works in the background and can be woken; see worker.c. */
-struct worker {
-    pthread_t thread;
-    bool is_running;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool is_woken, is_stopping; /* lock */
-    _Atomic bool should_stop;
 };
 
 struct purger {
@@ -193,29 +184,6 @@ MUST_USE status collection_finish_clean_up(struct engine *engine, struct arena *
                                            uint32_t collection_id, uint64_t version, bool is_pure);
 MUST_USE status collection_forget_dropped(struct engine *engine, struct arena *arena, uint32_t id);
 
-/* ---- index_key.c, index_paths.c ---- */
-struct index_entry {
-    uint32_t index_id;
-    bytes values; /* encoded */
-};
-struct index_entries {
-    struct index_entry *items; /* sorted by index and values, no doubles */
-    size_t count, room;
-};
-/* All entries of a document in one index. */
-MUST_USE status index_collect(struct engine *engine, struct arena *arena, const struct index *index,
-                              bytes document, struct index_entries *out);
-MUST_USE status index_collect_all(struct engine *engine, struct arena *arena,
-                                  const struct collection *collection, bytes document,
-                                  struct index_entries *out);
-MUST_USE status index_entries_add(struct arena *arena, struct index_entries *entries,
-                                  uint32_t index_id, bytes values);
-void index_entries_sort(struct index_entries *entries);
-MUST_USE status index_collect_paths(struct arena *arena, const struct index *index, bytes document,
-                                    struct index_entries *out);
-MUST_USE status index_check_patterns(struct arena *arena,
-                                     const struct index_definition *definition);
-
 /* ---- document.c ---- */
 MUST_USE status document_locate(struct request *request, struct storage_view *view,
                                 const struct collection *collection, bytes locator_key,
@@ -233,21 +201,11 @@ MUST_USE status document_key_split(const struct collection *collection, bytes jo
 /* True if the place of this (dead) document was cut off: its body is gone or will go with the next cut. */
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp);
 
-/* ---- write.c ---- */
-/* Hash of a unique key, for its latch. */
-uint64_t write_unique_hash(uint32_t collection_id, const struct index_entry *entry);
-
 /* ---- index_build.c, purger.c, reaper.c, worker.c, engine.c ---- */
 void builder_start(struct engine *engine);
 void purger_start(struct engine *engine);
 void purger_wake(struct engine *engine);
 void builder_wake(struct engine *engine);
-bool worker_start(struct worker *worker, void *(*run)(void *), void *owner);
-void worker_stop(struct worker *worker);
-void worker_wake(struct worker *worker);
-/* Waits until woken, stopped, or the time is over; false when stopping. */
-bool worker_pause(struct worker *worker, int64_t timeout_ms);
-
 static inline struct row_address address(partition_id partition, enum storage_space space)
 {
     return (struct row_address){ .partition = partition, .space = space };

@@ -2,7 +2,7 @@
  *
  * Waiting is on the monotonic clock of the system, because server time may be held still by tests.
  * Threads: everything under the worker's own lock, which is held for a few instructions. */
-#include "engine/state.h"
+#include "engine/worker.h"
 
 #include "base/wait.h"
 

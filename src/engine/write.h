@@ -2,6 +2,7 @@
 #ifndef ENGINE_WRITE_H
 #define ENGINE_WRITE_H
 
+#include "engine/index.h"
 #include "engine/state.h"
 
 struct table {

@@ -1,0 +1,183 @@
+/* Change, indexes: creating and dropping indexes, and the end of their builds.
+ *
+ * An index on an empty collection is ready at once; otherwise it is registered, maintained by every write
+ * from then on, and built in the background. Dropping one removes all its rows by one range delete in the
+ * same commit. Start reading at index_create(). */
+#include "engine/change.h"
+#include "engine/index.h"
+
+/* ---- indexes -------------------------------------------------------------------------------------- */
+
+static status check_index(struct engine *engine, struct arena *arena, const struct collection *next,
+                          const struct index_definition *definition)
+{
+    TRY(change_check_name(arena, "index", definition->name));
+    if (collection_index(next, definition->name))
+        return change_fail_named(arena, EXISTS, "there is an index '%.*s' already",
+                                 definition->name);
+    if (next->index_count >= LIMIT_INDEXES)
+        return status_fail(arena, TOO_LARGE, "the collection has %d indexes already, the limit",
+                           LIMIT_INDEXES);
+    if (definition->is_partial && !engine->options.predicate)
+        return status_of(UNSUPPORTED,
+                         "this server was started without support for partial indexes");
+    TRY(rule_check_expiry(arena, definition, definition->expire_after_s));
+    if (definition->kind == INDEX_PATHS) {
+        if (definition->is_unique)
+            return status_of(INVALID, "an index over path patterns cannot be unique");
+        return index_check_patterns(arena, definition);
+    }
+    if (definition->field_count == 0 || definition->field_count > LIMIT_INDEX_FIELDS)
+        return status_fail(arena, INVALID, "an index has 1 to %d fields, not %zu",
+                           LIMIT_INDEX_FIELDS, definition->field_count);
+    return STATUS_OK;
+}
+
+static status copy_definition(struct arena *memory, const struct index_definition *source,
+                              struct index *out)
+{
+    struct index_definition *copy = &out->definition;
+    struct index_field *fields;
+    const struct path **paths;
+    bytes *patterns;
+
+    *copy = *source;
+    TRY(arena_copy(memory, source->name, &copy->name));
+    TRY(arena_copy(memory, source->predicate, &copy->predicate));
+    TRY(arena_copy(memory, source->options, &copy->options));
+    TRY(ARENA_NEW(memory, source->field_count, &fields));
+    TRY(ARENA_NEW(memory, source->field_count, &paths));
+    for (size_t i = 0; i < source->field_count; i++) {
+        fields[i].order = source->fields[i].order;
+        TRY(arena_copy(memory, source->fields[i].path, &fields[i].path));
+        TRY(path_parse(memory, fields[i].path, &paths[i]));
+    }
+    TRY(ARENA_NEW(memory, source->included_count + source->excluded_count, &patterns));
+    for (size_t i = 0; i < source->included_count; i++)
+        TRY(arena_copy(memory, source->included[i], &patterns[i]));
+    for (size_t i = 0; i < source->excluded_count; i++)
+        TRY(arena_copy(memory, source->excluded[i], &patterns[source->included_count + i]));
+    copy->fields = fields;
+    copy->included = patterns;
+    copy->excluded = patterns + source->included_count;
+    out->paths = paths;
+    return STATUS_OK;
+}
+
+status index_alter_add(struct change *change, struct collection *next, const void *what)
+{
+    const struct index_definition *definition = what;
+    struct index *indexes;
+
+    TRY(check_index(change->engine, change->arena, next, definition));
+    TRY(ARENA_NEW(next->memory, next->index_count + 1, &indexes));
+    if (next->index_count > 0)
+        memcpy(indexes, next->indexes, next->index_count * sizeof(*indexes));
+    struct index *fresh = &indexes[next->index_count];
+    TRY(copy_definition(next->memory, definition, fresh));
+    fresh->id = next->next_index_id++;
+    fresh->created_seq = atomic_load(&change->engine->assigned_seq);
+    fresh->state = change_is_populated(change, next) ? INDEX_BUILDING : INDEX_READY;
+    fresh->progress = &next->state->progress[fresh->id % LIMIT_INDEXES];
+    atomic_store(&fresh->progress->per_mille, 0);
+    atomic_store(&fresh->progress->seen, 0);
+    next->indexes = indexes;
+    next->index_count++;
+    if (definition->expire_after_s != INDEX_NO_EXPIRY)
+        TRY(rule_add(change, next, fresh));
+    return STATUS_OK;
+}
+
+status index_create(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                    const struct index_definition *definition)
+{
+    status s = change_collection(engine, arena, database, name, index_alter_add, definition);
+
+    if (s.code == OK)
+        builder_wake(engine);
+    return s;
+}
+
+/* All rows of the index and its build cursor go in the same commit as its definition. */
+static status erase_index(struct change *change, const struct collection *collection,
+                          uint32_t index_id, bool with_rows)
+{
+    struct buffer start = buffer_in(change->arena), stop = buffer_in(change->arena);
+    struct buffer cursor = buffer_in(change->arena);
+    struct change_row rows = { .where = address(collection->state->partition, SPACE_ROWS) };
+    struct change_row build = { .where = address(collection->state->partition, SPACE_META) };
+
+    row_key_index(&start, index_id);
+    row_key_index(&stop, index_id + 1);
+    row_key_build(&cursor, index_id);
+    TRY(buffer_finish(&start, &rows.key));
+    TRY(buffer_finish(&stop, &rows.end));
+    TRY(buffer_finish(&cursor, &build.key));
+    if (with_rows)
+        change_add_row(change, rows);
+    change_add_row(change, build);
+    return STATUS_OK;
+}
+
+static status alter_drop_index(struct change *change, struct collection *next, const void *what)
+{
+    const bytes *name = what;
+    const struct index *index = collection_index(next, *name);
+
+    if (!index)
+        return change_fail_named(change->arena, NOT_FOUND, "there is no index '%.*s'", *name);
+    TRY(rule_retire(change, next, index->id));
+    TRY(erase_index(change, next, index->id, true));
+    struct index *indexes = (struct index *)(uintptr_t)next->indexes;
+    size_t at = (size_t)(index - next->indexes);
+    memmove(indexes + at, indexes + at + 1, (next->index_count - at - 1) * sizeof(*indexes));
+    next->index_count--;
+    return STATUS_OK;
+}
+
+status index_drop(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                  bytes index_name)
+{
+    return change_collection(engine, arena, database, name, alter_drop_index, &index_name);
+}
+
+unsigned index_progress_per_mille(const struct index *index)
+{
+    return index->state == INDEX_READY ? 1000 : atomic_load(&index->progress->per_mille);
+}
+
+struct finished_build {
+    uint32_t index_id;
+    bytes failure;
+};
+
+static status alter_finish_build(struct change *change, struct collection *next, const void *what)
+{
+    const struct finished_build *finished = what;
+    struct index *indexes = (struct index *)(uintptr_t)next->indexes;
+
+    for (size_t i = 0; i < next->index_count; i++) {
+        if (indexes[i].id != finished->index_id)
+            continue;
+        bool is_failed = finished->failure.len > 0;
+        indexes[i].state = is_failed ? INDEX_FAILED : INDEX_READY;
+        TRY(arena_copy(next->memory, finished->failure, &indexes[i].failure));
+        struct date_rule *rule = rule_of_index(next, indexes[i].id);
+        if (rule && is_failed)
+            TRY(rule_retire(change, next, indexes[i].id));
+        else if (rule)
+            rule->is_acting = !atomic_load(&change->engine->are_date_rules_off);
+        TRY(erase_index(change, next, indexes[i].id, is_failed));
+    }
+    return STATUS_OK;
+}
+
+status index_finish_build(struct engine *engine, struct arena *arena, uint32_t collection_id,
+                          uint32_t index_id, bytes failure)
+{
+    struct finished_build finished = { .index_id = index_id, .failure = failure };
+    status s = change_by_id(engine, arena, collection_id, alter_finish_build, &finished);
+
+    purger_wake(engine);
+    return s;
+}

@@ -1,0 +1,247 @@
+/* Change, rules: how TTL indexes end documents, and how that is changed.
+ *
+ * A TTL index has a date rule in the collection's policy. Before a rule gets milder, is switched off or
+ * retired, the documents it has ended are settled: a horizon is stored that keeps them dead. Rules of
+ * dropped indexes stay, retired, until the purger has removed everything they had ended and their lane
+ * is empty. Start reading at rule_add() and index_set_expiry(). */
+#include "engine/change.h"
+
+#include <inttypes.h>
+
+/* ---- date rules ----------------------------------------------------------------------------------- */
+
+struct date_rule *rule_of_index(struct collection *collection, uint32_t index_id)
+{
+    for (size_t i = 0; i < collection->policy.rule_count; i++) {
+        struct date_rule *rule = &collection->policy.rules[i];
+        if (rule->index_id == index_id && rule->retired_seq == UINT64_MAX)
+            return rule;
+    }
+    return NULL;
+}
+
+static status settle(struct change *change, struct collection *next, struct date_rule *rule)
+{
+    uint64_t seq = atomic_load(&change->engine->assigned_seq);
+
+    if (!expiry_settle_rule(rule, seq, clock_now(change->engine->options.clock)))
+        return status_fail(change->arena, BUSY,
+                           "the expiry of this index was changed %d times since the purger last "
+                           "cleaned up; try again in a minute",
+                           LIMIT_RULE_HORIZONS);
+    if (rule->horizon_count > 0)
+        next->needs_clean_up = true;
+    if (change_is_populated(change, next))
+        next->is_mixed = true;
+    return STATUS_OK;
+}
+
+status rule_retire(struct change *change, struct collection *next, uint32_t index_id)
+{
+    struct date_rule *rule = rule_of_index(next, index_id);
+
+    if (!rule)
+        return STATUS_OK;
+    TRY(settle(change, next, rule));
+    rule->is_acting = false;
+    rule->retired_seq = atomic_load(&change->engine->assigned_seq);
+    next->needs_clean_up = true;
+    return STATUS_OK;
+}
+
+static bool number_is_taken(const struct collection *collection, unsigned number)
+{
+    for (size_t i = 0; i < collection->policy.rule_count; i++) {
+        if (collection->policy.rules[i].number == number)
+            return true;
+    }
+    return false;
+}
+
+status rule_add(struct change *change, struct collection *next, const struct index *index)
+{
+    struct expiry_policy *policy = &next->policy;
+    struct date_rule *rules;
+    unsigned number = 0;
+
+    while (number < LIMIT_DATE_RULES && number_is_taken(next, number))
+        number++;
+    if (number == LIMIT_DATE_RULES)
+        return status_fail(change->arena, TOO_LARGE,
+                           "the collection has had %d TTL indexes whose documents are still there, "
+                           "the limit",
+                           LIMIT_DATE_RULES);
+    TRY(ARENA_NEW(next->memory, policy->rule_count + 1, &rules));
+    memcpy(rules, policy->rules, policy->rule_count * sizeof(*rules));
+    rules[policy->rule_count] = (struct date_rule){
+        .number = (uint8_t)number,
+        .is_acting = index->state == INDEX_READY &&
+                     !atomic_load(&change->engine->are_date_rules_off),
+        .index_id = index->id,
+        .ttl_ms = (int64_t)index->definition.expire_after_s * 1000,
+        .created_seq = atomic_load(&change->engine->assigned_seq),
+        .retired_seq = UINT64_MAX,
+        .path = index->paths[0],
+        .is_partial = index->definition.is_partial,
+        .predicate = index->definition.predicate,
+    };
+    policy->rules = rules;
+    policy->rule_count++;
+    if (change_is_populated(change, next))
+        next->is_mixed = true;
+    return STATUS_OK;
+}
+
+struct new_expiry {
+    bytes index_name;
+    int32_t expire_after_s;
+};
+
+status rule_check_expiry(struct arena *arena, const struct index_definition *definition,
+                         int64_t seconds)
+{
+    if (seconds == INDEX_NO_EXPIRY)
+        return STATUS_OK;
+    if (seconds < 0 || seconds > LIMIT_TTL_SECONDS)
+        return status_fail(arena, INVALID,
+                           "the index expires documents after %" PRId64
+                           " seconds; it must be 0 to %d",
+                           seconds, LIMIT_TTL_SECONDS);
+    if (definition->kind != INDEX_FIELDS || definition->field_count != 1)
+        return status_of(INVALID, "only an index on exactly one field can expire documents");
+    return STATUS_OK;
+}
+
+static status alter_expiry(struct change *change, struct collection *next, const void *what)
+{
+    const struct new_expiry *expiry = what;
+    struct index *index = (struct index *)(uintptr_t)collection_index(next, expiry->index_name);
+
+    if (!index)
+        return change_fail_named(change->arena, NOT_FOUND, "there is no index '%.*s'",
+                                 expiry->index_name);
+    TRY(rule_check_expiry(change->arena, &index->definition, expiry->expire_after_s));
+    index->definition.expire_after_s = expiry->expire_after_s;
+    struct date_rule *rule = rule_of_index(next, index->id);
+    if (expiry->expire_after_s == INDEX_NO_EXPIRY)
+        return rule_retire(change, next, index->id);
+    if (!rule)
+        return rule_add(change, next, index);
+    int64_t ttl_ms = (int64_t)expiry->expire_after_s * 1000;
+    if (ttl_ms > rule->ttl_ms) /* a shorter ttl kills whoever the longer one had killed */
+        TRY(settle(change, next, rule));
+    else if (change_is_populated(change, next))
+        next->is_mixed = true;
+    rule->ttl_ms = ttl_ms;
+    return STATUS_OK;
+}
+
+status index_set_expiry(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                        bytes index_name, int32_t expire_after_s)
+{
+    struct new_expiry expiry = { .index_name = index_name, .expire_after_s = expire_after_s };
+
+    return change_collection(engine, arena, database, name, alter_expiry, &expiry);
+}
+
+static status switch_rules(struct change *change, struct collection *next, bool is_acting)
+{
+    for (size_t i = 0; i < next->policy.rule_count; i++) {
+        struct date_rule *rule = &next->policy.rules[i];
+        if (rule->retired_seq != UINT64_MAX)
+            continue;
+        if (!is_acting)
+            TRY(settle(change, next, rule));
+        rule->is_acting = is_acting;
+        for (size_t k = 0; is_acting && k < next->index_count; k++) {
+            if (next->indexes[k].id == rule->index_id)
+                rule->is_acting = next->indexes[k].state == INDEX_READY;
+        }
+    }
+    if (change_is_populated(change, next))
+        next->is_mixed = true;
+    return change_put_descriptor(change, next);
+}
+
+static status switch_all(struct change *change, bool is_acting)
+{
+    const struct catalog *catalog = change_catalog(change->engine);
+    struct collection **concerned;
+    size_t count = 0;
+
+    TRY(ARENA_NEW(change->arena, catalog->collection_count, &concerned));
+    for (size_t i = 0; i < catalog->collection_count; i++) {
+        if (catalog->collections[i]->policy.rule_count > 0)
+            concerned[count++] = catalog->collections[i];
+    }
+    TRY(change_close_and_clone(change, concerned, count));
+    for (size_t i = 0; i < count; i++)
+        TRY(switch_rules(change, change->next[i], is_acting));
+    change->edit.add = change->next;
+    change->edit.add_count = count;
+    bool was_off = atomic_exchange(&change->engine->are_date_rules_off, !is_acting);
+    status s = change_publish(change);
+    if (s.code != OK)
+        atomic_store(&change->engine->are_date_rules_off, was_off);
+    return s;
+}
+
+status engine_set_date_rules_acting(struct engine *engine, struct arena *arena, bool is_acting)
+{
+    struct change change;
+
+    change_begin(engine, arena, &change);
+    status s = atomic_load(&engine->are_date_rules_off) == !is_acting
+                   ? STATUS_OK
+                   : switch_all(&change, is_acting);
+    change_end(&change);
+    purger_wake(engine);
+    return s;
+}
+
+/* ---- for the purger ------------------------------------------------------------------------------- */
+
+struct clean_up {
+    uint64_t version;
+    bool is_pure;
+};
+
+static bool lane_is_empty(struct engine *engine, const struct collection_state *state,
+                          unsigned lane)
+{
+    pthread_mutex_lock(&engine->figures_lock);
+    bool is_empty = state->lanes[lane].documents == 0;
+    pthread_mutex_unlock(&engine->figures_lock);
+    return is_empty;
+}
+
+static status alter_clean_up(struct change *change, struct collection *next, const void *what)
+{
+    const struct clean_up *clean = what;
+    size_t kept = 0;
+
+    if (next->version != clean->version + 1)
+        return STATUS_OK; /* changed since: the next walk will see */
+    next->needs_clean_up = false;
+    for (size_t i = 0; i < next->policy.rule_count; i++) {
+        struct date_rule *rule = &next->policy.rules[i];
+        rule->horizon_count = 0;
+        bool is_retired = rule->retired_seq != UINT64_MAX;
+        if (is_retired &&
+            lane_is_empty(change->engine, next->state, (unsigned)LANE_DATES + rule->number))
+            continue;
+        next->policy.rules[kept++] = *rule;
+    }
+    next->policy.rule_count = kept;
+    if (clean->is_pure)
+        next->is_mixed = false;
+    return STATUS_OK;
+}
+
+status collection_finish_clean_up(struct engine *engine, struct arena *arena,
+                                  uint32_t collection_id, uint64_t version, bool is_pure)
+{
+    struct clean_up clean = { .version = version, .is_pure = is_pure };
+
+    return change_by_id(engine, arena, collection_id, alter_clean_up, &clean);
+}
