@@ -34,7 +34,8 @@ struct commit {
 
 /* `before_group` and `after_group` run on the leader around each write: the first may append rows that
  * belong to the group as a whole (counters, sequence, clock mark), the second publishes what has become
- * durable (is_written false: nothing has). Either may be NULL. */
+ * durable (is_written false: nothing has). A group with nothing to write counts as written. Either may be
+ * NULL. */
 struct commit_queue_hooks {
     void (*before_group)(void *owner, struct storage_batch *batch);
     void (*after_group)(void *owner, bool is_written);
@@ -46,8 +47,10 @@ struct commit_queue *commit_queue_open(struct storage *storage, struct commit_qu
 /* Nothing may be queued any more. */
 void commit_queue_close(struct commit_queue *queue);
 
-/* Never waits for others; may lead (and then writes for everybody). BUSY if too much waits: `done` is
- * then not called. After a failed write every commit is answered WRITES_STOPPED with the reason. */
+/* Never waits for others; may lead (and then writes for everybody). OK: `done` will be or has been called,
+ * once. Otherwise it is not called: BUSY if too much waits; WRITES_STOPPED with the reason after a failed
+ * write. Commits that were queued behind the failed write get WRITES_STOPPED through `done`; those
+ * in it get the storage's IO_ERROR or UNKNOWN_RESULT. */
 MUST_USE status commit_submit(struct commit_queue *queue, struct commit *commit);
 /* Submits and waits until `done` has run (commit->done may be NULL here); returns the outcome. Must not
  * be called from stamp or done. */

@@ -49,6 +49,7 @@ static void rocks_close(struct storage *storage)
             rocksdb_column_family_handle_destroy(rocks->spaces[i]);
         rocksdb_close(rocks->db);
     }
+    ASSERT(atomic_load(&rocks->sweeps_running) == 0);
     if (rocks->options[0] != NULL)
         rocksdb_options_release(rocks);
     directory_close(rocks->directory_fd);
@@ -95,6 +96,7 @@ static struct rocksdb_storage *rocks_make(const struct storage_options *options)
     rocks->sweeper = options->sweeper;
     rocks->is_read_only = options->is_read_only;
     rocks->directory_fd = -1;
+    atomic_store(&rocks->sweeps_running, 0);
     rocks->path = memory_take(path_size);
     ASSERT(rocks->path != NULL);
     memcpy(rocks->path, options->path, path_size);

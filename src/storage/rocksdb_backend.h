@@ -31,6 +31,9 @@ struct rocksdb_storage {
     rocksdb_writeoptions_t *write_synced;
 
     _Atomic bool is_failed; /* a write failed: no more commits */
+    /* Sweeps whose context is out; 0 when closed. Also orders the owner's memory between the threads
+     * of RocksDB and ours in a way that tools can see. */
+    _Atomic int sweeps_running;
 };
 
 static inline struct rocksdb_storage *rocksdb_of(struct storage *storage)
@@ -60,7 +63,7 @@ void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recove
 
 /* Owned by the options they are given to. */
 rocksdb_mergeoperator_t *rocksdb_counters_operator(void);
-rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(const struct storage_sweeper *sweeper);
+rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(struct rocksdb_storage *rocks);
 
 /* ---- the functions of the backend ------------------------------------------------------------------ */
 

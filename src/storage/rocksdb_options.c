@@ -90,7 +90,6 @@ static void set_database_options(rocksdb_options_t *o)
     rocksdb_options_set_info_log_level(o, INFO_LOG_WARNINGS);
     rocksdb_options_set_keep_log_file_num(o, INFO_LOGS_MAX);
     rocksdb_options_set_max_log_file_size(o, INFO_LOG_BYTES);
-    rocksdb_options_enable_statistics(o);
     rocksdb_options_set_stats_dump_period_sec(o, 0);
     rocksdb_options_set_stats_persist_period_sec(o, 0);
 }
@@ -148,6 +147,8 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
     }
     set_by_name(&rocks->options[0], "track_and_verify_wals_in_manifest=true");
     set_database_options(rocks->options[0]);
+    if (options->counts_written_bytes)
+        rocksdb_options_enable_statistics(rocks->options[0]);
     rocksdb_options_set_create_if_missing(rocks->options[0], !options->must_exist);
     rocksdb_options_set_create_missing_column_families(rocks->options[0], !options->must_exist);
 
@@ -155,7 +156,7 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
     rocksdb_options_set_max_successive_merges(rocks->options[SPACE_META], SUCCESSIVE_ADDS_MAX);
     if (options->sweeper.begin != NULL)
         rocksdb_options_set_compaction_filter_factory(rocks->options[SPACE_ROWS],
-                                                      rocksdb_sweeper_factory(&rocks->sweeper));
+                                                      rocksdb_sweeper_factory(rocks));
     lower_background_threads();
 
     rocks->read_newest = rocksdb_readoptions_create();

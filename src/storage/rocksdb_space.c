@@ -115,6 +115,7 @@ status rocks_sweep(struct storage *storage, partition_id partition, bytes start,
     TRY_GOTO(flush_rows(rocks), done);
     TRY_GOTO(compact_rows(rocks, full_key_bytes(&full_start), full_key_bytes(&full_end)), done);
     s = remove_unused_files(rocks);
+    (void)atomic_load(&rocks->sweeps_running); /* what the sweeper did is seen by our caller */
 done:
     full_key_release(&full_start);
     full_key_release(&full_end);

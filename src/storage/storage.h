@@ -21,12 +21,12 @@ enum storage_space {
 typedef uint64_t partition_id;
 
 enum storage_capability {
-    STORAGE_HAS_SNAPSHOTS = 1,        /* a view is one instant over all reads */
-    STORAGE_HAS_MULTI_PARTITION = 2,  /* one commit may touch several partitions */
-    STORAGE_HAS_RANGE_DROP = 4,       /* storage_drop_range gives whole files back */
-    STORAGE_HAS_SWEEPER = 8,          /* rows the sweeper calls garbage leave by themselves */
-    STORAGE_HAS_SINGLE_WRITER = 16,   /* nobody else writes: guards may be left out */
-    STORAGE_IS_DURABLE = 32,          /* a commit that returned OK survives a crash */
+    STORAGE_HAS_SNAPSHOTS = 1,       /* a view is one instant over all reads */
+    STORAGE_HAS_MULTI_PARTITION = 2, /* one commit may touch several partitions */
+    STORAGE_HAS_RANGE_DROP = 4,      /* storage_drop_range gives whole files back */
+    STORAGE_HAS_SWEEPER = 8,         /* rows the sweeper calls garbage leave by themselves */
+    STORAGE_HAS_SINGLE_WRITER = 16,  /* nobody else writes: guards may be left out */
+    STORAGE_IS_DURABLE = 32,         /* a commit that returned OK survives a crash */
 };
 
 /* Asked about rows of SPACE_ROWS while they are rewritten anyway. `begin` is called once per sweep,
@@ -48,12 +48,14 @@ struct storage_options {
     size_t cache_bytes;             /* block cache; 0: the backend's default */
     bool must_exist;                /* do not create */
     bool is_read_only;              /* for `check`: no writes, no recovery side effects visible */
+    bool counts_written_bytes; /* for benchmarks: storage_usage knows; a get costs a tenth more */
 };
 
 /* ---- life ----------------------------------------------------------------------------------------- */
 
 /* Owner: handle. IO_ERROR when the directory cannot be used (in use by another process included),
- * CORRUPT when it is not a database of ours. Messages are in `arena`. */
+ * CORRUPT when it is not a database of ours or is damaged, NOT_FOUND when it must exist (or is to be read
+ * only) and does not. Messages are in `arena`. */
 MUST_USE status storage_open_rocksdb(const struct storage_options *options, struct arena *arena,
                                      struct storage **out);
 MUST_USE status storage_open_memory(const struct storage_options *options, struct storage **out);
@@ -139,7 +141,8 @@ struct storage_guard {
 /* Applies the batch atomically and, where the backend is durable, synced. CONFLICT: nothing was written
  * and *conflict_out is the index of a guard that did not hold. IO_ERROR: the backend refuses further
  * commits. UNSUPPORTED: several partitions without the capability. One caller at a time (the commit
- * queue sees to that). */
+ * queue sees to that). UNKNOWN_RESULT: as IO_ERROR, but the batch may have reached the disk and may be
+ * there after a restart; until then no reader sees it. */
 MUST_USE status storage_commit(struct storage *storage, struct storage_batch *batch,
                                const struct storage_guard *guards, size_t guard_count,
                                struct arena *arena, size_t *conflict_out);
@@ -147,13 +150,16 @@ MUST_USE status storage_commit(struct storage *storage, struct storage_batch *ba
 /* ---- giving space back ----------------------------------------------------------------------------- */
 
 /* After a synced range delete of the same range: gives whole files inside it back at once, whatever
- * old views may think of it. Costs next to nothing. */
+ * old views may think of it. Costs next to nothing. What still lies in fresh files of the topmost level
+ * stays until compaction gets there: call it again at the next truncation, from the same start. */
 MUST_USE status storage_drop_range(struct storage *storage, struct row_address where, bytes start,
                                    bytes end);
 /* Asks for the rows of SPACE_ROWS in [start, end) of the partition to be swept now; blocks until done.
  * `end` empty: to the end. Memory sweeps at once. */
-MUST_USE status storage_sweep(struct storage *storage, partition_id partition, bytes start, bytes end);
-/* Bytes on disk (files), and bytes written since opening (WAL + flush + compaction); 0 if unknown. */
+MUST_USE status storage_sweep(struct storage *storage, partition_id partition, bytes start,
+                              bytes end);
+/* Bytes on disk (files), and bytes written since opening (WAL + flush + compaction); 0 if unknown or not
+ * asked for with counts_written_bytes. */
 struct storage_usage {
     uint64_t disk_bytes;
     uint64_t written_bytes;

@@ -76,6 +76,7 @@ void fixture_open(struct fixture *f, enum fixture_kind kind)
         .path = f->path,
         .log = &f->log,
         .metrics = &f->metrics,
+        .counts_written_bytes = true,
         .sweeper = {sweeper_begin, sweeper_is_garbage, sweeper_end, f},
     };
     open_storage(f);
