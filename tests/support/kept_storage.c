@@ -1,4 +1,4 @@
-/* Kept storage: a wrapper that passes every call on, keeps the rows when it is closed, and can be
+/* Kept storage: a wrapper that passes every call on, may keep the rows when it is closed, and can be
  * told that the process is dead.
  *
  * Keeps: after kept_storage_kill nothing is written, whatever the engine still tries while it is
@@ -13,19 +13,21 @@
 struct kept_storage {
     struct storage storage;
     struct storage *inner;
+    bool is_lasting;
     _Atomic bool is_killed;
     bool is_attached;
 };
 
 static const struct storage_backend backend;
 
-struct kept_storage *kept_storage_open(struct storage *inner)
+struct kept_storage *kept_storage_open(struct storage *inner, bool is_lasting)
 {
     struct kept_storage *kept = memory_take_zeroed(1, sizeof(*kept));
     ASSERT(kept != NULL);
     kept->storage.backend = &backend;
     kept->storage.capabilities = storage_capabilities(inner);
     kept->inner = inner;
+    kept->is_lasting = is_lasting;
     return kept;
 }
 
@@ -39,6 +41,7 @@ void kept_storage_close(struct kept_storage *kept)
 struct storage *kept_storage_attach(struct kept_storage *kept)
 {
     ASSERT(!kept->is_attached);
+    ASSERT(kept->inner != NULL);
     kept->is_attached = true;
     atomic_store(&kept->is_killed, false);
     return &kept->storage;
@@ -61,7 +64,12 @@ static bool is_killed(struct storage *storage)
 
 static void detach(struct storage *storage)
 {
-    ((struct kept_storage *)storage)->is_attached = false;
+    struct kept_storage *kept = (struct kept_storage *)storage;
+    kept->is_attached = false;
+    if (kept->is_lasting)
+        return;
+    storage_close(kept->inner);
+    kept->inner = NULL;
 }
 
 static status view_open(struct storage *storage, struct storage_view **out)

@@ -1,7 +1,7 @@
-/* A storage that outlives the engine on it. The engine closes what it was opened on; a kept storage
- * then only detaches, so that another engine can be opened on the same rows: a restart, without a disk
- * and in microseconds. It can also die: from then on nothing reaches the rows any more, as when the
- * process had been killed at that instant. */
+/* A storage between an engine and its backend that can die: from then on nothing reaches the rows any
+ * more, as when the process had been killed at that instant. It can also outlive the engine, which
+ * closes what it was opened on: a lasting one then only detaches, so that another engine can be opened
+ * on the same rows in memory. That is a restart, without a disk and in microseconds. */
 #ifndef TESTS_SUPPORT_KEPT_STORAGE_H
 #define TESTS_SUPPORT_KEPT_STORAGE_H
 
@@ -9,11 +9,12 @@
 
 struct kept_storage;
 
-/* `inner` is owned by the kept storage until kept_storage_close. */
-struct kept_storage *kept_storage_open(struct storage *inner);
+/* `inner` is owned by the kept storage until kept_storage_close, or, if it is not lasting, until the
+ * attached handle is closed. */
+struct kept_storage *kept_storage_open(struct storage *inner, bool is_lasting);
 void kept_storage_close(struct kept_storage *kept);
 
-/* The handle for an engine: closing it leaves the rows; attach again for the next one. */
+/* The handle for an engine. A lasting one may be attached again after it was closed. */
 struct storage *kept_storage_attach(struct kept_storage *kept);
 
 /* Every commit, range drop and sweep from now on fails with IO_ERROR, until the next attach. */

@@ -53,14 +53,14 @@ static status open_rows(struct world *w)
     if (w->backing == ON_ROCKSDB) {
         options.sweeper = engine_sweeper(w->sweep);
         TRY(storage_open_rocksdb(&options, w->arena, &inner));
-        w->kept = kept_storage_open(inner);
+        w->kept = kept_storage_open(inner, false);
         return STATUS_OK;
     }
     if (w->kept == NULL) {
         w->kept_sweeper = kept_sweeper_open();
         options.sweeper = kept_sweeper_callbacks(w->kept_sweeper);
         TRY(storage_open_memory(&options, &inner));
-        w->kept = kept_storage_open(inner);
+        w->kept = kept_storage_open(inner, true);
     }
     kept_sweeper_set(w->kept_sweeper, engine_sweeper(w->sweep));
     return STATUS_OK;

@@ -67,6 +67,7 @@ static void switch_dates_off_raise_and_on(struct world *w)
 
 static void step_the_clock_back(struct world *w)
 {
+    CHECK_OK(engine_store_clock(w->engine)); /* as the timekeeper of a running server does */
     manual_time_set_wall(&w->time, WORLD_START - 86400000);
 }
 
