@@ -97,8 +97,7 @@ static status compact_rows(struct rocksdb_storage *rocks, bytes start, bytes end
     rocksdb_compactoptions_destroy(options);
     return errors_after == errors_before
                ? STATUS_OK
-               : status_of(IO_ERROR, "the sweep failed in the background; see the file LOG in the "
-                                     "data directory");
+               : status_of(IO_ERROR, "the sweep could not be written; see to the disk");
 }
 
 status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)

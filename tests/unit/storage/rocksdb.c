@@ -1,8 +1,10 @@
 /* What only a storage on disk can do wrong: directories, reopening, space. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -221,6 +223,72 @@ TEST(storage, rocksdb_gives_whole_files_back_when_a_range_is_dropped)
     }
     CHECK(!storage_scan_next(scan, &key, &value));
     storage_scan_close(scan);
+    fixture_close(&f);
+}
+
+/* ---- a full disk ---------------------------------------------------------------------------------- */
+
+struct full_disk {
+    struct rlimit limit;
+    void (*handler)(int);
+};
+
+/* A limit on the size of files stands in for a disk without space. */
+static struct full_disk disk_fill(void)
+{
+    struct full_disk before;
+
+    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before.limit), 0, "");
+    before.handler = signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit none = { .rlim_cur = 1, .rlim_max = before.limit.rlim_max };
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &none), 0, "");
+    return before;
+}
+
+static void disk_free(struct full_disk before)
+{
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &before.limit), 0, "");
+    signal(SIGXFSZ, before.handler);
+}
+
+TEST(storage, rocksdb_refuses_commits_after_a_failed_write_and_still_reads)
+{
+    struct fixture f;
+    size_t conflict;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "1");
+    fixture_commit(&f);
+    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "2");
+    const struct full_disk before = disk_fill();
+    const status s = storage_commit(f.storage, f.batch, NULL, 0, f.arena, &conflict);
+    disk_free(before);
+
+    CHECK_EQ(s.code, UNKNOWN_RESULT, "%s", s.message);
+    CHECK_THAT(strstr(s.message, "restart the server") != NULL, "%s", s.message);
+    CHECK_CODE(storage_commit(f.storage, f.batch, NULL, 0, f.arena, &conflict), IO_ERROR);
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_ROWS), "a", "1");
+    storage_batch_clear(f.storage, f.batch);
+    fixture_reopen(&f);
+    fixture_put(&f, fixture_at(SPACE_ROWS), "b", "3");
+    fixture_commit(&f);
+    CHECK_SCAN(&f, NULL, fixture_at(SPACE_ROWS), "", "", false, "a=1 b=3");
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_sweep_on_a_full_disk_fails_and_loses_nothing)
+{
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "1");
+    fixture_commit(&f);
+    const struct full_disk before = disk_fill();
+    CHECK_CODE(storage_sweep(f.storage, 7, BYTES_NONE, BYTES_NONE), IO_ERROR);
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_ROWS), "a", "1");
+    disk_free(before);
+    fixture_reopen(&f);
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_ROWS), "a", "1");
     fixture_close(&f);
 }
 
