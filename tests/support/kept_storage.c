@@ -169,6 +169,13 @@ static status sweep(struct storage *storage, partition_id partition, bytes start
     return storage_sweep(inner_of(storage), partition, start, end);
 }
 
+static status settle(struct storage *storage, partition_id partition)
+{
+    if (is_killed(storage))
+        return status_of(IO_ERROR, "the process was killed");
+    return storage_settle(inner_of(storage), partition);
+}
+
 static void usage(struct storage *storage, struct storage_usage *out)
 {
     storage_usage(inner_of(storage), out);
@@ -192,6 +199,7 @@ static const struct storage_backend backend = {
     .commit = commit,
     .drop_range = drop_range,
     .sweep = sweep,
+    .settle = settle,
     .usage = usage,
 };
 

@@ -227,7 +227,10 @@ static void compare_row(struct model *m, struct request *request, struct scan *s
                         const struct scan_row *row, const struct naive_collection *c, int want)
 {
     struct document document;
-    CHECK_OK(scan_document(scan, &document));
+    const status s = scan_document(scan, &document);
+    CHECK_THAT(s.code == OK,
+               "%s: the document of a row (write %" PRIu64 ", expected id %d): %s: %s", c->name,
+               row->seq, want, status_code_name(s.code), s.message);
     const int id = world_id_of(document.bson);
     CHECK_THAT(id >= 0 && id < NAIVE_IDS && c->documents[id].is_there,
                "%s shows document %d, which does not live", c->name, id);
