@@ -26,7 +26,7 @@ status collection_state_open(uint32_t id, struct collection_state **out)
     state->partition = row_partition(id);
     gate_init(&state->gate);
     for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
-        state->lanes[lane].cut_upto_s = INT64_MIN;
+        atomic_store(&state->lanes[lane].cut_upto, INT64_MIN);
         state->lanes[lane].dead_upto_s = INT64_MIN;
     }
     return STATUS_OK;

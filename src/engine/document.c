@@ -130,8 +130,7 @@ status document_judge(struct engine *engine, struct storage_view *view, struct a
 
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp)
 {
-    return row_order_second(expiry_order(stamp)) <=
-           atomic_load(&state->lanes[stamp->lane].cut_upto_s);
+    return expiry_order(stamp) <= atomic_load(&state->lanes[stamp->lane].cut_upto);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------- */

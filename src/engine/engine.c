@@ -143,6 +143,7 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
     engine->storage = storage;
     engine->sweep = sweep;
     engine->options = *options;
+    engine->options.is_manual |= options->is_read_only;
     engine->log = options->log;
     engine->metrics = options->metrics;
     latches_init(&engine->latches);
@@ -206,7 +207,7 @@ status engine_open(struct storage *storage, struct engine_sweep *sweep,
         return s;
     }
     atomic_store(&sweep->engine, engine);
-    if (!options->is_manual) {
+    if (!engine->options.is_manual) {
         purger_start(engine);
         builder_start(engine);
         worker_start(&engine->timekeeper, timekeeper_run, engine);
@@ -220,7 +221,8 @@ void engine_close(struct engine *engine)
     worker_stop(&engine->timekeeper);
     worker_stop(&engine->builder);
     worker_stop(&engine->purger.worker);
-    status s = store_state(engine, clock_now(engine->options.clock));
+    status s = engine->options.is_read_only ? STATUS_OK
+                                            : store_state(engine, clock_now(engine->options.clock));
     if (s.code != OK)
         log_event(engine->log, LOG_ERROR, "engine.close", "why=\"%s\"", s.message);
     commit_queue_close(engine->queue);

@@ -32,6 +32,7 @@ struct engine_options {
     /* No threads: purging and index builds happen only when called for (tests). */
     bool is_manual;
     int purger_pause_s; /* 0: default */
+    bool is_read_only;  /* for a check: nothing is stored, not even the clock; implies is_manual */
 };
 
 /* `storage` is opened by the caller with engine_sweeper(), and owned by the engine from a successful

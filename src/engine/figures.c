@@ -43,37 +43,6 @@ static status advance_lane(struct request *request, const struct collection *col
     return STATUS_OK;
 }
 
-/* Documents of a date lane that died within the second in which the horizon stands. */
-static status count_border(struct request *request, const struct collection *collection,
-                           unsigned lane, struct storage_counters *out)
-{
-    struct engine *engine = request->engine;
-    time_ms horizon = expiry_lane_horizon(&collection->policy, lane, request->now);
-    struct buffer start = buffer_in(request->arena), stop = buffer_in(request->arena);
-    struct storage_range range = { 0 };
-    struct storage_scan *scan;
-    bytes key, value;
-
-    *out = (struct storage_counters){ 0 };
-    bool is_by_date = lane >= LANE_DATES;
-    if (!is_by_date || horizon == INT64_MIN || horizon == INT64_MAX)
-        return STATUS_OK;
-    row_key_lane_from(&start, lane, (last_dead_second(collection, lane, request->now) + 1) * 1000);
-    row_key_lane_from(&stop, lane, horizon + 1);
-    TRY(buffer_finish(&start, &range.start));
-    TRY(buffer_finish(&stop, &range.end));
-    TRY(storage_scan_open(engine->storage, NULL,
-                          address(collection->state->partition, SPACE_BODIES), &range, &scan));
-    while (storage_scan_next(scan, &key, &value)) {
-        struct row_body body;
-        out->first++;
-        out->second += row_read_body(value, &body) ? body.stamp.body_len : 0;
-    }
-    status s = storage_scan_status(scan);
-    storage_scan_close(scan);
-    return s;
-}
-
 static status note_oldest(struct request *request, const struct collection *collection,
                           unsigned lane, struct collection_figures *out)
 {
@@ -99,7 +68,8 @@ static status take_lane(struct request *request, const struct collection *collec
     if (at->documents == 0)
         return STATUS_OK;
     TRY(advance_lane(request, collection, lane));
-    TRY(count_border(request, collection, lane, &border));
+    TRY(lane_border(request->engine, request->arena, collection, lane,
+                    expiry_lane_horizon(&collection->policy, lane, request->now), &border));
     uint64_t dead = (uint64_t)(at->dead_documents + border.first);
     uint64_t dead_bytes = (uint64_t)(at->dead_bytes + border.second);
     out->documents += (uint64_t)at->documents - dead;

@@ -68,12 +68,29 @@ static status load_cursor(struct build *build)
 
 /* ---- one batch ------------------------------------------------------------------------------------ */
 
-static status note_failure(struct build *build, status why)
+/* What a person recognises a document by. */
+static void describe(struct buffer *out, bytes document, bytes key)
 {
+    struct value id;
+
+    if (document_find(document, "_id", &id) || document_find(document, "id", &id))
+        json_write_value(out, id);
+    else
+        for (size_t i = 0; i < key.len && i < 32; i++)
+            buffer_append_format(out, "%02x", key.data[i]);
+}
+
+/* A document that cannot be indexed ends the build; anything else is tried again. */
+static status note_failure(struct build *build, const struct build_item *item, status why)
+{
+    struct buffer text = buffer_in(build->arena);
+
     if (why.code != INVALID && why.code != TOO_LARGE)
         return why;
-    build->failure = bytes_of_text(why.message);
-    return STATUS_OK;
+    buffer_append_text(&text, "document ");
+    describe(&text, item->document, item->key);
+    buffer_append_format(&text, ": %s", why.message);
+    return buffer_finish(&text, &build->failure);
 }
 
 static status add_item(struct build *build, struct scan *scan, const struct scan_row *row)
@@ -97,7 +114,7 @@ static status add_item(struct build *build, struct scan *scan, const struct scan
     TRY(s);
     s = index_collect(build->engine, build->arena, build->index, item->document, &item->entries);
     index_entries_sort(&item->entries);
-    return s.code == OK ? STATUS_OK : note_failure(build, s);
+    return s.code == OK ? STATUS_OK : note_failure(build, item, s);
 }
 
 static status read_batch(struct build *build)
@@ -118,18 +135,6 @@ static status read_batch(struct build *build)
         s = scan_status(scan);
     scan_close(scan);
     return s;
-}
-
-/* What a person recognises a document by. */
-static void describe(struct buffer *out, bytes document, bytes key)
-{
-    struct value id;
-
-    if (document_find(document, "_id", &id) || document_find(document, "id", &id))
-        json_write_value(out, id);
-    else
-        for (size_t i = 0; i < key.len && i < 32; i++)
-            buffer_append_format(out, "%02x", key.data[i]);
 }
 
 static status clash(struct build *build, const struct build_item *item, const struct stamp *other,

@@ -168,11 +168,11 @@ static status load_cut(struct collection_state *state, bytes key, bytes value)
 {
     struct reader reader = reader_of(value);
     unsigned lane = key.len == 2 ? key.data[1] & 0x7F : LANE_COUNT;
-    int64_t second = (int64_t)reader_u64(&reader);
+    time_ms upto = (time_ms)reader_u64(&reader);
 
     if (lane >= LANE_COUNT || !reader_is_done(&reader))
         return status_of(CORRUPT, "a stored mark of a cut lane is damaged");
-    state->lanes[lane].cut_upto_s = second;
+    atomic_store(&state->lanes[lane].cut_upto, upto);
     return STATUS_OK;
 }
 
@@ -269,8 +269,36 @@ status lane_first_second(struct engine *engine, struct arena *arena,
     return is_found ? STATUS_OK : status_of(NOT_FOUND, "the lane is empty");
 }
 
+status lane_border(struct engine *engine, struct arena *arena, const struct collection *collection,
+                   unsigned lane, time_ms horizon, struct storage_counters *out)
+{
+    struct buffer start = buffer_in(arena), stop = buffer_in(arena);
+    struct storage_range range = { 0 };
+    struct storage_scan *scan;
+    bytes key, value;
+    bool is_by_date = lane >= LANE_DATES;
+
+    *out = (struct storage_counters){ 0 };
+    if (!is_by_date || horizon == INT64_MIN)
+        return STATUS_OK;
+    row_key_lane_from(&start, lane, (expiry_last_dead_second(lane, horizon) + 1) * 1000);
+    row_key_lane_from(&stop, lane, horizon + 1);
+    TRY(buffer_finish(&start, &range.start));
+    TRY(buffer_finish(&stop, &range.end));
+    TRY(storage_scan_open(engine->storage, NULL,
+                          address(collection->state->partition, SPACE_BODIES), &range, &scan));
+    while (storage_scan_next(scan, &key, &value)) {
+        struct row_body body;
+        out->first++;
+        out->second += row_read_body(value, &body) ? body.stamp.body_len : 0;
+    }
+    status s = storage_scan_status(scan);
+    storage_scan_close(scan);
+    return s;
+}
+
 void lane_forget_cut(struct engine *engine, struct collection_state *state, unsigned lane,
-                     int64_t upto_s, struct storage_counters cut)
+                     time_ms upto, struct storage_counters cut)
 {
     struct lane_state *at = &state->lanes[lane];
 
@@ -279,9 +307,8 @@ void lane_forget_cut(struct engine *engine, struct collection_state *state, unsi
     at->bytes -= cut.second;
     at->dead_upto_s = INT64_MIN;
     at->dead_documents = at->dead_bytes = 0;
-    if (upto_s > at->cut_upto_s)
-        at->cut_upto_s = upto_s;
     pthread_mutex_unlock(&engine->figures_lock);
+    atomic_store(&at->cut_upto, expiry_later(upto, atomic_load(&at->cut_upto)));
 }
 
 bool lanes_are_empty(struct engine *engine, struct collection_state *state)

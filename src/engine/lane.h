@@ -25,9 +25,13 @@ MUST_USE status lane_sum(struct engine *engine, struct arena *arena,
 MUST_USE status lane_first_second(struct engine *engine, struct arena *arena,
                                   const struct collection_state *state, unsigned lane,
                                   int64_t *second_out);
-/* After a lane was cut off up to and including a second. */
+/* Documents of a date lane that are dead within the second in which the horizon stands. */
+MUST_USE status lane_border(struct engine *engine, struct arena *arena,
+                            const struct collection *collection, unsigned lane, time_ms horizon,
+                            struct storage_counters *out);
+/* After a lane was cut off up to and including an order. */
 void lane_forget_cut(struct engine *engine, struct collection_state *state, unsigned lane,
-                     int64_t upto_s, struct storage_counters cut);
+                     time_ms upto, struct storage_counters cut);
 bool lanes_are_empty(struct engine *engine, struct collection_state *state);
 
 #endif

@@ -17,7 +17,7 @@
 /* A cut waits until it is worth a tombstone, or has waited long enough. */
 enum { CUT_WORTH_BYTES = 1024 * 1024, CUT_LINGER_MS = 10000 };
 enum { DEATHS_AT_ONCE = 1000 };
-enum { SWEEP_WORTH_ROWS = 100000 };
+enum { SWEEP_WORTH_ROWS = 100000, SETTLE_PAUSE_MS = 30000 };
 enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8 };
 
 /* ---- cutting a lane ------------------------------------------------------------------------------- */
@@ -28,36 +28,54 @@ struct cut {
     struct arena *arena;
     const struct collection *collection;
     unsigned lane;
-    int64_t upto_s;
-    struct storage_counters gone;
-    bytes start, end; /* in SPACE_BODIES */
+    time_ms upto;                   /* the last order to go */
+    struct storage_counters gone;   /* all of it */
+    struct storage_counters border; /* the part of its last second */
+    bytes start, end;               /* in SPACE_BODIES */
 };
+
+/* Counters of whole seconds go; those of the second in which the horizon stands shrink. */
+static status append_counters(struct cut *cut, struct storage_batch *batch)
+{
+    struct storage *storage = cut->engine->storage;
+    struct row_address meta = address(cut->collection->state->partition, SPACE_META);
+    struct buffer from = buffer_in(cut->arena), to = buffer_in(cut->arena);
+    struct buffer border = buffer_in(cut->arena), total = buffer_in(cut->arena);
+    int64_t last_s = expiry_last_dead_second(cut->lane, cut->upto);
+    bytes first, last, border_key, total_key;
+
+    row_key_slice(&from, cut->lane, INT64_MIN);
+    row_key_slice(&to, cut->lane, last_s);
+    buffer_append_byte(&to, 0x01);
+    row_key_slice(&border, cut->lane, last_s + 1);
+    row_key_total(&total, cut->lane);
+    TRY(buffer_finish(&from, &first));
+    TRY(buffer_finish(&to, &last));
+    TRY(buffer_finish(&border, &border_key));
+    TRY(buffer_finish(&total, &total_key));
+    storage_delete_range(storage, batch, meta, first, last);
+    if (cut->border.first > 0)
+        storage_add(storage, batch, meta, border_key,
+                    (struct storage_counters){ -cut->border.first, -cut->border.second });
+    storage_add(storage, batch, meta, total_key,
+                (struct storage_counters){ -cut->gone.first, -cut->gone.second });
+    return STATUS_OK;
+}
 
 static status append_cut(struct cut *cut, struct storage_batch *batch)
 {
     struct storage *storage = cut->engine->storage;
     partition_id partition = cut->collection->state->partition;
-    struct buffer from = buffer_in(cut->arena), to = buffer_in(cut->arena);
-    struct buffer total = buffer_in(cut->arena), mark = buffer_in(cut->arena);
-    struct buffer mark_value = buffer_in(cut->arena);
-    struct storage_counters less = { .first = -cut->gone.first, .second = -cut->gone.second };
-    bytes first, last, total_key, mark_key, upto;
+    struct buffer mark = buffer_in(cut->arena), upto = buffer_in(cut->arena);
+    bytes mark_key, mark_value;
 
-    row_key_slice(&from, cut->lane, INT64_MIN);
-    row_key_slice(&to, cut->lane, cut->upto_s);
-    buffer_append_byte(&to, 0x01);
-    row_key_total(&total, cut->lane);
     row_key_cut(&mark, cut->lane);
-    buffer_append_u64(&mark_value, (uint64_t)cut->upto_s);
-    TRY(buffer_finish(&from, &first));
-    TRY(buffer_finish(&to, &last));
-    TRY(buffer_finish(&total, &total_key));
+    buffer_append_u64(&upto, (uint64_t)cut->upto);
     TRY(buffer_finish(&mark, &mark_key));
-    TRY(buffer_finish(&mark_value, &upto));
+    TRY(buffer_finish(&upto, &mark_value));
+    TRY(append_counters(cut, batch));
     storage_delete_range(storage, batch, address(partition, SPACE_BODIES), cut->start, cut->end);
-    storage_delete_range(storage, batch, address(partition, SPACE_META), first, last);
-    storage_add(storage, batch, address(partition, SPACE_META), total_key, less);
-    storage_put(storage, batch, address(partition, SPACE_META), mark_key, upto);
+    storage_put(storage, batch, address(partition, SPACE_META), mark_key, mark_value);
     cut->engine->group.is_state_dirty = true;
     return STATUS_OK;
 }
@@ -68,10 +86,14 @@ static status cut_stamp(struct commit *commit, struct storage_batch *batch)
     struct cut *cut = commit->owner;
     struct collection_state *state = cut->collection->state;
 
-    cut->gone = (struct storage_counters){ 0 };
+    cut->gone = cut->border = (struct storage_counters){ 0 };
     if (atomic_load(&state->current) != cut->collection || atomic_load(&state->is_dropped))
         return STATUS_OK;
-    TRY(lane_sum(cut->engine, cut->arena, state, cut->lane, INT64_MIN, cut->upto_s, &cut->gone));
+    TRY(lane_sum(cut->engine, cut->arena, state, cut->lane, INT64_MIN,
+                 expiry_last_dead_second(cut->lane, cut->upto), &cut->gone));
+    TRY(lane_border(cut->engine, cut->arena, cut->collection, cut->lane, cut->upto, &cut->border));
+    cut->gone.first += cut->border.first;
+    cut->gone.second += cut->border.second;
     return cut->gone.first > 0 ? append_cut(cut, batch) : STATUS_OK;
 }
 
@@ -81,7 +103,7 @@ static void cut_done(struct commit *commit, status outcome)
     struct cut *cut = commit->owner;
 
     if (outcome.code == OK && cut->gone.first > 0)
-        lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto_s, cut->gone);
+        lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto, cut->gone);
 }
 
 static void count_purged(struct engine *engine, struct collection_state *state,
@@ -96,18 +118,16 @@ static void count_purged(struct engine *engine, struct collection_state *state,
 }
 
 static status cut_lane(struct purge_pass *pass, const struct collection *collection, unsigned lane,
-                       int64_t upto_s)
+                       time_ms upto)
 {
     struct engine *engine = pass->engine;
-    struct cut cut = { .engine = engine,
-                       .arena = pass->arena,
-                       .collection = collection,
-                       .lane = lane,
-                       .upto_s = upto_s };
+    struct cut cut = {
+        .engine = engine, .arena = pass->arena, .collection = collection, .lane = lane, .upto = upto
+    };
     struct buffer start = buffer_in(pass->arena), end = buffer_in(pass->arena);
 
     row_key_lane(&start, lane);
-    row_key_lane_from(&end, lane, (upto_s + 1) * 1000);
+    row_key_lane_from(&end, lane, int64_add_saturating(upto, 1));
     TRY(buffer_finish(&start, &cut.start));
     TRY(buffer_finish(&end, &cut.end));
     cut.commit =
@@ -127,7 +147,7 @@ static status cut_lane(struct purge_pass *pass, const struct collection *collect
 /* ---- readers of deaths ---------------------------------------------------------------------------- */
 
 static status tell_deaths(struct purge_pass *pass, const struct collection *collection,
-                          unsigned lane, int64_t upto_s)
+                          unsigned lane, time_ms upto)
 {
     const struct death_subscription *deaths = atomic_load(&collection->state->deaths);
     struct buffer start = buffer_in(pass->arena), end = buffer_in(pass->arena);
@@ -137,7 +157,7 @@ static status tell_deaths(struct purge_pass *pass, const struct collection *coll
     status s = STATUS_OK;
 
     row_key_lane(&start, lane);
-    row_key_lane_from(&end, lane, (upto_s + 1) * 1000);
+    row_key_lane_from(&end, lane, int64_add_saturating(upto, 1));
     TRY(buffer_finish(&start, &range.start));
     TRY(buffer_finish(&end, &range.end));
     TRY(storage_scan_open(pass->engine->storage, NULL,
@@ -160,18 +180,19 @@ static status tell_deaths(struct purge_pass *pass, const struct collection *coll
     return s;
 }
 
-/* The second up to which about DEATHS_AT_ONCE documents lie. */
+/* The order up to which about DEATHS_AT_ONCE documents lie, whole seconds at a time. */
 static status bite(struct purge_pass *pass, const struct collection *collection, unsigned lane,
-                   int64_t upto_s, int64_t *bite_upto_s, bool *has_any)
+                   time_ms upto, time_ms *bite_upto, bool *has_any)
 {
     struct storage_scan *scan;
     struct storage_counters slice;
     int64_t second, documents = 0;
 
     *has_any = false;
-    TRY(slices_open(pass->engine, pass->arena, collection->state, lane, INT64_MIN, upto_s, &scan));
+    TRY(slices_open(pass->engine, pass->arena, collection->state, lane, INT64_MIN,
+                    row_order_second(upto), &scan));
     while (documents < DEATHS_AT_ONCE && slices_next(scan, &second, &slice)) {
-        *bite_upto_s = second;
+        *bite_upto = second == row_order_second(upto) ? upto : second * 1000 + 999;
         *has_any = true;
         documents += slice.first;
     }
@@ -182,23 +203,24 @@ static status bite(struct purge_pass *pass, const struct collection *collection,
 
 /* With a reader, nobody may take the place of a dead document between telling and cutting. */
 static status tell_and_cut(struct purge_pass *pass, const struct collection *collection,
-                           unsigned lane, int64_t upto_s)
+                           unsigned lane, time_ms upto)
 {
     struct collection_state *state = collection->state;
-    bool has_any = true;
-    int64_t bite_upto_s = upto_s;
+    bool has_more = true;
+    time_ms bite_upto = upto;
     status s = STATUS_OK;
 
-    while (s.code == OK && has_any) {
+    while (s.code == OK && has_more) {
         gate_close(&state->gate);
-        bool is_current = atomic_load(&state->current) == collection;
-        s = is_current ? bite(pass, collection, lane, upto_s, &bite_upto_s, &has_any) : STATUS_OK;
-        has_any = has_any && is_current;
-        if (s.code == OK && has_any)
-            s = tell_deaths(pass, collection, lane, bite_upto_s);
-        if (s.code == OK && has_any)
-            s = cut_lane(pass, collection, lane, bite_upto_s);
+        has_more = atomic_load(&state->current) == collection;
+        if (has_more)
+            s = bite(pass, collection, lane, upto, &bite_upto, &has_more);
+        if (s.code == OK && has_more)
+            s = tell_deaths(pass, collection, lane, bite_upto);
+        if (s.code == OK && has_more)
+            s = cut_lane(pass, collection, lane, bite_upto);
         gate_open(&state->gate);
+        has_more = has_more && bite_upto != upto;
     }
     return s;
 }
@@ -207,8 +229,9 @@ static status tell_and_cut(struct purge_pass *pass, const struct collection *col
 
 /* Whether a cut is due now; otherwise notes when to look again. */
 static status is_worth_cutting(struct purge_pass *pass, const struct collection *collection,
-                               unsigned lane, int64_t upto_s, bool *out)
+                               unsigned lane, time_ms upto, bool *out)
 {
+    int64_t upto_s = upto == INT64_MIN ? INT64_MIN : row_order_second(upto);
     struct storage_counters dead;
     int64_t first_s;
 
@@ -243,18 +266,17 @@ static bool lane_has_documents(struct engine *engine, const struct collection_st
 static status purge_lane(struct purge_pass *pass, const struct collection *collection,
                          unsigned lane)
 {
-    time_ms horizon = expiry_lane_horizon(&collection->policy, lane, pass->cutoff);
-    int64_t upto_s = expiry_last_dead_second(lane, horizon);
+    time_ms upto = expiry_lane_horizon(&collection->policy, lane, pass->cutoff);
     bool is_due;
 
     if (!lane_has_documents(pass->engine, collection->state, lane))
         return STATUS_OK;
-    TRY(is_worth_cutting(pass, collection, lane, upto_s, &is_due));
-    if (!is_due || upto_s == INT64_MIN)
+    TRY(is_worth_cutting(pass, collection, lane, upto, &is_due));
+    if (!is_due || upto == INT64_MIN)
         return STATUS_OK;
     if (atomic_load(&collection->state->deaths))
-        return tell_and_cut(pass, collection, lane, upto_s);
-    return cut_lane(pass, collection, lane, upto_s);
+        return tell_and_cut(pass, collection, lane, upto);
+    return cut_lane(pass, collection, lane, upto);
 }
 
 /* An empty collection needs no rows at all. Checked again where nothing is in flight. */
@@ -282,9 +304,28 @@ static status erase_rows(struct purge_pass *pass, const struct collection *colle
     if (!cut.gone.first)
         return STATUS_OK;
     atomic_store(&collection->state->garbage_rows, 0);
-    return storage_drop_range(pass->engine->storage,
-                              address(collection->state->partition, SPACE_ROWS), cut.start,
-                              BYTES_NONE);
+    TRY(storage_drop_range(pass->engine->storage, address(collection->state->partition, SPACE_ROWS),
+                           cut.start, BYTES_NONE));
+    atomic_store(&collection->state->is_unsettled, true);
+    return STATUS_OK;
+}
+
+/* What the files and the log still hold of an empty collection; now and then, because it rewrites. */
+static status settle(struct purge_pass *pass, const struct collection *collection)
+{
+    struct purger *purger = &pass->engine->purger;
+
+    if (!atomic_load(&collection->state->is_unsettled) ||
+        !lanes_are_empty(pass->engine, collection->state))
+        return STATUS_OK;
+    if (!pass->is_eager && !expiry_is_due(purger->next_settle_at, pass->cutoff)) {
+        pass->look_again_at = expiry_earlier(pass->look_again_at, purger->next_settle_at);
+        return STATUS_OK;
+    }
+    purge_yield(pass);
+    purger->next_settle_at = pass->cutoff + SETTLE_PAUSE_MS;
+    atomic_store(&collection->state->is_unsettled, false);
+    return storage_settle(pass->engine->storage, collection->state->partition);
 }
 
 static uint64_t live_rows(struct engine *engine, const struct collection *collection)
@@ -319,7 +360,8 @@ static status purge_collection(struct purge_pass *pass, const struct collection 
     atomic_store(&pass->engine->purger.collection_id, collection->id);
     for (unsigned lane = 0; lane < LANE_COUNT; lane++)
         TRY(purge_lane(pass, collection, lane));
-    return clear_rows(pass, collection);
+    TRY(clear_rows(pass, collection));
+    return settle(pass, collection);
 }
 
 /* ---- dropped collections -------------------------------------------------------------------------- */
@@ -571,6 +613,7 @@ void purger_watch(struct engine *engine, struct purger_activity *out)
 status engine_confirm_clock(struct engine *engine)
 {
     clock_confirm_leap(engine->options.clock);
+    metrics_set(engine->metrics, METRIC_clock_leap_pending, 0);
     log_event(engine->log, LOG_WARNING, "clock.confirmed", "now_ms=%" PRId64,
               clock_now(engine->options.clock));
     TRY(engine_store_clock(engine));

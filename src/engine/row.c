@@ -7,7 +7,7 @@
  *        x id(5)                1 byte; a dropped collection whose rows are still to be erased
  *        n lane(1) second(10)   documents(8) bytes(8): counters of one second of a lane
  *        t lane(1)              documents(8) bytes(8): counters of a lane
- *        h lane(1)              second(8): the lane was cut off up to and including this second
+ *        h lane(1)              order(8): the lane was cut off up to and including this order
  *        b index(5)             cursor of an index build: 1 byte 'k', then the last document key
  * ROWS   L key                  stamp birth(8)
  *        I index(5) values key  stamp length of values(2)

@@ -16,7 +16,7 @@ struct lane_state {
     int64_t documents, bytes; /* physically there, the dead included */
     int64_t dead_upto_s;      /* the next two count the seconds up to this one */
     int64_t dead_documents, dead_bytes;
-    _Atomic int64_t cut_upto_s; /* bodies up to this second have been cut off at least once */
+    _Atomic int64_t cut_upto; /* bodies up to this order have been cut off at least once, ms */
 };
 
 struct death_subscription {
@@ -39,8 +39,9 @@ struct collection_state {
     struct lane_state lanes[LANE_COUNT];         /* figures_lock */
     _Atomic(struct death_subscription *) deaths; /* changed while the gate is closed */
     _Atomic uint64_t purged_documents, purged_bytes;
-    _Atomic uint64_t garbage_rows;                 /* rows in SPACE_ROWS whose body was cut off */
-    time_ms next_walk_at;                          /* purger only */
+    _Atomic bool is_unsettled;     /* emptied since the storage last gave its space back */
+    _Atomic uint64_t garbage_rows; /* rows in SPACE_ROWS whose body was cut off */
+    time_ms next_walk_at;          /* purger only */
     struct index_progress progress[LIMIT_INDEXES]; /* by index id */
     unsigned references;                           /* descriptors; change_lock */
 };
@@ -95,6 +96,7 @@ struct purger {
     _Atomic int64_t wake_at;   /* when it will look next; a write that falls due earlier wakes it */
     pthread_mutex_t pass_lock; /* one pass at a time */
     bool has_told_of_leap;     /* pass_lock */
+    time_ms next_settle_at;    /* pass_lock */
 };
 
 struct engine_sweep {

@@ -249,7 +249,7 @@ static status load_change(struct write *write, struct document_change *change)
     }
     change->is_visible = change->old_verdict == ALIVE;
     change->visible_seq = change->old.seq;
-    change->birth_seq = change->is_visible ? birth : 0;
+    change->birth_seq = birth;
     return read_old_rows(write, change);
 }
 
@@ -428,12 +428,11 @@ static status decide(struct write *write, struct write_op *op, struct step_of_wr
     change->is_touched = true;
     change->has_new = change->is_visible = op->kind != WRITE_DELETE;
     change->visible_seq = 0; /* not known before the commit */
-    if (!op->was_there || op->kind == WRITE_DELETE)
-        change->birth_seq = 0;
     change->document = op->document;
     change->own_ttl = op->own_ttl;
     change->entries = step->entries;
     step->change = change;
+    step->is_birth = !op->was_there;
     return STATUS_OK;
 }
 
@@ -513,10 +512,8 @@ static status lay_out(struct write *write, struct document_change *change)
     if (!change->has_new)
         return STATUS_OK;
     change->fresh.own_ttl = change->own_ttl;
-    change->fresh.written_at_s = write->request->now / 1000;
     change->fresh.body_len = (uint32_t)change->document.len;
     TRY(pack_dates(write, change));
-    change->fresh.lane = expiry_choose_lane(&change->collection->policy, &change->fresh);
     TRY(entry_keys(arena, change, &change->entries, &change->keys));
     return lay_out_body(write, change);
 }

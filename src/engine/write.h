@@ -31,7 +31,7 @@ struct document_change {
     bool is_touched;
     bool is_visible;
     uint64_t visible_seq;
-    uint64_t birth_seq; /* 0: born with this write */
+    uint64_t birth_seq;
 
     /* to be stored */
     bool has_new;
@@ -49,6 +49,7 @@ struct step_of_write {
     bytes locator_key;
     struct index_entries entries;
     struct document_change *change; /* NULL if the operation failed */
+    bool is_birth;                  /* the document was not there before it */
 };
 
 struct write {

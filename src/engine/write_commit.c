@@ -31,7 +31,7 @@ static void assign(struct write *write)
         write->ops[i].written_at_s = now_s;
         change->fresh.seq = seq;
         change->fresh.written_at_s = now_s;
-        if (change->birth_seq == 0)
+        if (write->steps[i].is_birth)
             change->birth_seq = seq;
         write->ops[i].birth_seq = change->birth_seq;
     }
@@ -86,6 +86,8 @@ static void put_new(struct engine *engine, struct storage_batch *batch,
     uint8_t slot[ROW_SLOT_BYTES];
     size_t stamp_len = row_stamp_len(&change->fresh);
 
+    /* Only now is the time of writing known, and with it the rule that ends the document first. */
+    change->fresh.lane = expiry_choose_lane(&change->collection->policy, &change->fresh);
     row_write_body_head(change->body_value, &change->fresh, change->birth_seq,
                         bytes_from(change->locator_key, 1));
     row_key_slot(slot, change->fresh.lane, expiry_order(&change->fresh), change->fresh.seq);

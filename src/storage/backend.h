@@ -42,6 +42,7 @@ struct storage_backend {
 
     status (*drop_range)(struct storage *storage, struct row_address where, bytes start, bytes end);
     status (*sweep)(struct storage *storage, partition_id partition, bytes start, bytes end);
+    status (*settle)(struct storage *storage, partition_id partition);
     void (*usage)(struct storage *storage, struct storage_usage *out);
 };
 

@@ -203,6 +203,15 @@ static status faulty_sweep(struct storage *storage, partition_id partition, byte
     return storage_sweep(faulty->inner, partition, start, end);
 }
 
+static status faulty_settle(struct storage *storage, partition_id partition)
+{
+    struct faulty_storage *faulty = faulty_of(storage);
+
+    if (is_call_failing(faulty))
+        return injected_failure();
+    return storage_settle(faulty->inner, partition);
+}
+
 static void faulty_usage(struct storage *storage, struct storage_usage *out)
 {
     storage_usage(faulty_of(storage)->inner, out);
@@ -238,6 +247,7 @@ static const struct storage_backend faulty_backend = {
     .commit = faulty_commit,
     .drop_range = faulty_drop_range,
     .sweep = faulty_sweep,
+    .settle = faulty_settle,
     .usage = faulty_usage,
 };
 

@@ -421,6 +421,14 @@ static void remove_garbage(struct memory_storage *memory, const struct storage_b
     pthread_mutex_unlock(&memory->write_lock);
 }
 
+/* Deleted rows take nothing here. */
+static status memory_settle(struct storage *storage, partition_id partition)
+{
+    (void)storage;
+    (void)partition;
+    return STATUS_OK;
+}
+
 static status memory_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)
 {
     struct memory_storage *memory = memory_of(storage);
@@ -479,6 +487,7 @@ static const struct storage_backend memory_backend = {
     .commit = memory_commit,
     .drop_range = memory_drop_range,
     .sweep = memory_sweep,
+    .settle = memory_settle,
     .usage = memory_usage,
 };
 

@@ -79,6 +79,7 @@ static const struct storage_backend rocksdb_backend = {
     .commit = rocks_commit,
     .drop_range = rocks_drop_range,
     .sweep = rocks_sweep,
+    .settle = rocks_settle,
     .usage = rocks_usage,
 };
 

@@ -95,6 +95,7 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
 
 status rocks_drop_range(struct storage *storage, struct row_address where, bytes start, bytes end);
 status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end);
+status rocks_settle(struct storage *storage, partition_id partition);
 void rocks_usage(struct storage *storage, struct storage_usage *out);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * Dropping a range takes whole files out of the middle of the tree at once. It only ever follows a
  * synced range delete of the same range, which covers whatever lies at the borders; alone it could
- * uncover older rows. Sweeping rewrites a range of SPACE_ROWS, all levels, through the sweeper.
+ * uncover older rows. Sweeping rewrites a range of SPACE_ROWS, all levels, through the sweeper;
+ * settling rewrites a whole partition.
  *
  * Threads: any. A sweep blocks its caller, not others. */
 #include <stdio.h>
@@ -70,19 +71,20 @@ status rocks_drop_range(struct storage *storage, struct row_address where, bytes
     return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "drop_range", error);
 }
 
-static status flush_rows(struct rocksdb_storage *rocks)
+static status flush_space(struct rocksdb_storage *rocks, enum storage_space space)
 {
     rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
     char *error = NULL;
 
     rocksdb_flushoptions_set_wait(options, 1);
-    rocksdb_flush_cf(rocks->db, options, rocks->spaces[SPACE_ROWS], &error);
+    rocksdb_flush_cf(rocks->db, options, rocks->spaces[space], &error);
     rocksdb_flushoptions_destroy(options);
     return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "flush", error);
 }
 
 /* The C interface does not say whether it worked; a failed compaction shows as a background error. */
-static status compact_rows(struct rocksdb_storage *rocks, bytes start, bytes end)
+static status compact_space(struct rocksdb_storage *rocks, enum storage_space space, bytes start,
+                            bytes end)
 {
     rocksdb_compactoptions_t *options = rocksdb_compactoptions_create();
     uint64_t errors_before = 0;
@@ -91,7 +93,7 @@ static status compact_rows(struct rocksdb_storage *rocks, bytes start, bytes end
     rocksdb_compactoptions_set_exclusive_manual_compaction(options, 0);
     rocksdb_compactoptions_set_bottommost_level_compaction(options, BOTTOM_FORCE_OPTIMIZED);
     rocksdb_property_int(rocks->db, "rocksdb.background-errors", &errors_before);
-    rocksdb_compact_range_cf_opt(rocks->db, rocks->spaces[SPACE_ROWS], options, chars_of(start),
+    rocksdb_compact_range_cf_opt(rocks->db, rocks->spaces[space], options, chars_of(start),
                                  start.len, chars_of(end), end.len);
     rocksdb_property_int(rocks->db, "rocksdb.background-errors", &errors_after);
     rocksdb_compactoptions_destroy(options);
@@ -100,25 +102,48 @@ static status compact_rows(struct rocksdb_storage *rocks, bytes start, bytes end
                : status_of(IO_ERROR, "the sweep could not be written; see to the disk");
 }
 
-status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)
+static status rewrite(struct rocksdb_storage *rocks, struct row_address where, bytes start,
+                      bytes end)
 {
-    struct rocksdb_storage *rocks = rocksdb_of(storage);
     struct full_key full_start;
     struct full_key full_end;
     status s;
 
-    if (rocks->is_read_only)
-        return status_of(IO_ERROR, "the database was opened for reading only");
-    full_key_make(&full_start, partition, start);
-    full_key_make_end(&full_end, partition, end);
-    TRY_GOTO(flush_rows(rocks), done);
-    TRY_GOTO(compact_rows(rocks, full_key_bytes(&full_start), full_key_bytes(&full_end)), done);
-    s = remove_unused_files(rocks);
-    (void)atomic_load(&rocks->sweeps_running); /* what the sweeper did is seen by our caller */
+    full_key_make(&full_start, where.partition, start);
+    full_key_make_end(&full_end, where.partition, end);
+    TRY_GOTO(flush_space(rocks, where.space), done);
+    s = compact_space(rocks, where.space, full_key_bytes(&full_start), full_key_bytes(&full_end));
 done:
     full_key_release(&full_start);
     full_key_release(&full_end);
     return s;
+}
+
+status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    struct row_address rows = { .partition = partition, .space = SPACE_ROWS };
+
+    if (rocks->is_read_only)
+        return status_of(IO_ERROR, "the database was opened for reading only");
+    TRY(rewrite(rocks, rows, start, end));
+    TRY(remove_unused_files(rocks));
+    (void)atomic_load(&rocks->sweeps_running); /* what the sweeper did is seen by our caller */
+    return STATUS_OK;
+}
+
+/* All spaces are flushed, so the log that held the deleted rows goes too. */
+status rocks_settle(struct storage *storage, partition_id partition)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+
+    if (rocks->is_read_only)
+        return status_of(IO_ERROR, "the database was opened for reading only");
+    for (int space = 0; space < SPACE_COUNT; space++) {
+        struct row_address where = { .partition = partition, .space = (enum storage_space)space };
+        TRY(rewrite(rocks, where, BYTES_NONE, BYTES_NONE));
+    }
+    return remove_unused_files(rocks);
 }
 
 /* "rocksdb.wal.bytes COUNT : 123" anywhere in the text. */

@@ -275,6 +275,11 @@ status storage_sweep(struct storage *storage, partition_id partition, bytes star
     return storage->backend->sweep(storage, partition, start, end);
 }
 
+status storage_settle(struct storage *storage, partition_id partition)
+{
+    return storage->backend->settle(storage, partition);
+}
+
 void storage_usage(struct storage *storage, struct storage_usage *out)
 {
     *out = (struct storage_usage){ 0 };

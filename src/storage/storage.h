@@ -158,6 +158,9 @@ MUST_USE status storage_drop_range(struct storage *storage, struct row_address w
  * `end` empty: to the end. Memory sweeps at once. */
 MUST_USE status storage_sweep(struct storage *storage, partition_id partition, bytes start,
                               bytes end);
+/* Gives back what deleted rows of a partition still take, in all spaces and in the log; blocks until
+ * done. Rewrites what lies between them, so it is for partitions that are (almost) empty. */
+MUST_USE status storage_settle(struct storage *storage, partition_id partition);
 /* Bytes on disk (files), and bytes written since opening (WAL + flush + compaction); 0 if unknown or not
  * asked for with counts_written_bytes. */
 struct storage_usage {
