@@ -278,6 +278,7 @@ static void apply(struct model *m, size_t collection, const struct write_op *op,
                                            .written_at_s = op->written_at_s,
                                            .len = op->document.len };
     const bool was_there = naive_apply(c, op->kind, body, &written);
+    model_note(m, "    is write %" PRIu64, op->seq);
     CHECK_EQ(op->was_there, was_there, "%s: document %d was there", c->name, body->id);
     CHECK_EQ(op->written_at_s, m->now / 1000, "");
     if (op->kind != WRITE_DELETE)

@@ -176,13 +176,6 @@ static status settle(struct storage *storage, partition_id partition)
     return storage_settle(inner_of(storage), partition);
 }
 
-static status settle(struct storage *storage, partition_id partition)
-{
-    if (is_killed(storage))
-        return status_of(IO_ERROR, "the process was killed");
-    return storage_settle(inner_of(storage), partition);
-}
-
 static void usage(struct storage *storage, struct storage_usage *out)
 {
     storage_usage(inner_of(storage), out);
@@ -206,7 +199,6 @@ static const struct storage_backend backend = {
     .commit = commit,
     .drop_range = drop_range,
     .sweep = sweep,
-    .settle = settle,
     .settle = settle,
     .usage = usage,
 };

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- life --------------------------------------------------------------------------------------------- */
 
@@ -32,6 +33,8 @@ void model_note(struct model *m, const char *format, ...)
     va_start(args, format);
     vsnprintf(line + used, MODEL_HISTORY_BYTES - (size_t)used, format, args);
     va_end(args);
+    if (getenv("TRACE") != NULL)
+        fprintf(stderr, "%s\n", line);
 }
 
 void model_open(struct model *m, enum backing backing, uint64_t seed)

@@ -59,7 +59,7 @@ struct model {
 
 void model_open(struct model *m, enum backing backing, uint64_t seed);
 void model_close(struct model *m);
-/* Remembers what is done, for the one who has to find out. */
+/* Remembers what is done, for the one who has to find out. With TRACE set it is printed at once. */
 void model_note(struct model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 size_t model_below(struct model *m, size_t bound);
