@@ -146,7 +146,7 @@ static status house_open(struct house *house, const struct config *config, enum 
         .clock = house->clock,
         .log = &house->log,
         .metrics = &house->metrics,
-        .is_manual = command == COMMAND_CHECK,
+        .is_read_only = command == COMMAND_CHECK,
         .purger_pause_s = config->purger_pause_s,
     };
     TRY_GOTO(engine_open(storage, house->sweep, &options, arena, &house->engine), done);

@@ -8,13 +8,12 @@
  *
  * Threads: called once, before there are any. Start reading at config_read(). */
 #include "server/config.h"
+#include "base/limits.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-
-#include "server/limits.h"
 
 enum option {
 #define CONFIG(name, commands, argument, default_text, help) OPTION_##name,

@@ -26,6 +26,7 @@
  * Threads: every field but `claims` and `is_hangup` belongs to the owner; the set's lists are guarded by
  * its lock. */
 #include "server/connection.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -33,8 +34,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "server/limits.h"
 
 struct connection {
     struct source source; /* first, so that an event leads here */

@@ -12,8 +12,8 @@
 #include <http_parser.h>
 #include <strings.h>
 
+#include "base/limits.h"
 #include "server/http.h"
-#include "server/limits.h"
 
 struct span {
     size_t from, upto;

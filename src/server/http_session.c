@@ -8,8 +8,7 @@
  * may be finished, and the connection with another owner, before that answer arrives here.
  * Threads: the owner of the connection. Start reading at session_on_bytes(). */
 #include "server/http_session.h"
-
-#include "server/limits.h"
+#include "base/limits.h"
 
 struct http_session {
     struct http_exchange exchange; /* first: finish() is given only this */

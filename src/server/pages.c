@@ -6,10 +6,9 @@
  *
  * Threads: any worker. Start reading at pages_handle(). */
 #include "server/pages.h"
+#include "base/limits.h"
 
 #include <inttypes.h>
-
-#include "server/limits.h"
 
 typedef status page_function(struct pages *pages, struct http_exchange *exchange);
 

@@ -7,14 +7,13 @@
  * Keeps: a source that was posted is run exactly once; a worker never leaves in the middle of an event.
  * Threads: pool_post from every thread, under `lock`; start, end and close from the owner's thread. */
 #include "server/pool.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include "server/limits.h"
 
 struct pool {
     int epoll_fd;

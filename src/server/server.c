@@ -10,6 +10,7 @@
  *
  * Threads: open, listen, start, run and close from one thread; server_stop from any. */
 #include "server/server.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,6 @@
 #include <unistd.h>
 
 #include "server/connection.h"
-#include "server/limits.h"
 #include "server/pool.h"
 
 struct listener {
