@@ -1,0 +1,240 @@
+/* Bench: what it costs to get rid of the dead.
+ *
+ * N documents (2,000,000) of 500 bytes with the collection's default ttl, in write order, no secondary
+ * index; then time moves until the first half is dead. The same directory is copied, and the dead
+ * leave it in three ways: engine_purge; one by one through the same storage in commits of 100; the
+ * same in commits of 1000. "One by one" is given all it could wish for: it is told the keys instead
+ * of having to find them, verifies nothing, keeps no counters, and only the dead range of the bodies
+ * is compacted. Each way is measured until its space is back: bytes written (log, flushes and
+ * compactions), processor time of the whole process, time, and bytes on disk. */
+#include "bench/rocks.h"
+
+#include "engine/row.h"
+
+enum { PER_COMMIT = 1000, TTL_S = 100000, ROW_COLLECTION = 1 };
+
+struct cost {
+    double written_mb, cpu_s, wall_s;
+    double disk_before_mb, disk_after_mb;
+};
+
+struct meter {
+    struct storage *storage;
+    struct storage_usage usage;
+    double cpu_s, wall_s;
+};
+
+static struct meter meter_start(struct storage *storage)
+{
+    struct meter meter = { .storage = storage };
+
+    storage_usage(storage, &meter.usage);
+    meter.cpu_s = bench_cpu_s();
+    meter.wall_s = bench_now_s();
+    return meter;
+}
+
+static struct cost meter_stop(const struct meter *meter)
+{
+    struct storage_usage usage;
+    const double cpu_s = bench_cpu_s(), wall_s = bench_now_s();
+
+    storage_usage(meter->storage, &usage);
+    return (struct cost){
+        .written_mb = (double)(usage.written_bytes - meter->usage.written_bytes) / 1e6,
+        .cpu_s = cpu_s - meter->cpu_s,
+        .wall_s = wall_s - meter->wall_s,
+        .disk_before_mb = (double)meter->usage.disk_bytes / 1e6,
+        .disk_after_mb = (double)usage.disk_bytes / 1e6,
+    };
+}
+
+static void show(const char *way, const struct cost *cost)
+{
+    printf("%-34s written %8.2f MB, cpu %7.3f s, wall %7.3f s, disk %6.1f -> %6.1f MB\n", way,
+           cost->written_mb, cost->cpu_s, cost->wall_s, cost->disk_before_mb, cost->disk_after_mb);
+    fflush(stdout);
+}
+
+/* ---- loading -------------------------------------------------------------------------------------- */
+
+/* A thousand documents per second of server time. */
+static void load(const char *path, uint64_t count)
+{
+    struct bench b;
+
+    bench_open(&b, path, 0, true);
+    bench_collection(&b, "c", TTL_S);
+    for (uint64_t at = 0; at < count; at += PER_COMMIT) {
+        bench_insert(&b, "c", at, PER_COMMIT);
+        manual_time_pass(&b.time, 1000);
+    }
+    bench_storage_settle(b.storage);
+    bench_close(&b);
+}
+
+/* ---- the engine's way ------------------------------------------------------------------------------ */
+
+static void purge(const char *path, uint64_t dead, struct cost *cost, struct cost *swept)
+{
+    struct bench b;
+    struct purge_result result;
+
+    bench_open(&b, path, 0, true);
+    time_ms last_dead = BENCH_START + (time_ms)((dead / PER_COMMIT - 1) * 1000);
+    clock_advance(b.clock, last_dead + TTL_S * 1000 - clock_now(b.clock));
+    bench_storage_settle(b.storage);
+    struct meter meter = meter_start(b.storage);
+    BENCH_OK(engine_purge(b.engine, &result));
+    bench_storage_wait(b.storage);
+    *cost = meter_stop(&meter);
+    BENCH_CLAIM(result.documents == dead);
+    uint32_t id = ROW_COLLECTION;
+    BENCH_OK(storage_sweep(b.storage, row_partition(id), BYTES_NONE, BYTES_NONE));
+    bench_storage_wait(b.storage);
+    *swept = meter_stop(&meter);
+    bench_close(&b);
+}
+
+/* ---- one by one ------------------------------------------------------------------------------------ */
+
+static void delete_one(struct storage *storage, struct storage_batch *batch, struct arena *arena,
+                       uint64_t n)
+{
+    const partition_id partition = row_partition(ROW_COLLECTION);
+    const time_ms order = BENCH_START + (time_ms)(n / PER_COMMIT * 1000);
+    struct buffer id_key = buffer_in(arena), locator = buffer_in(arena);
+    struct document_key key = { 0 };
+    struct bench_id id;
+    uint8_t slot[ROW_SLOT_BYTES];
+    bytes locator_key;
+
+    key_append_value(&id_key, bench_id_value(&id, n), KEY_ASCENDING);
+    BENCH_OK(buffer_finish(&id_key, &key.id));
+    row_key_locator(&locator, key);
+    BENCH_OK(buffer_finish(&locator, &locator_key));
+    row_key_slot(slot, LANE_INHERITING, order, n + 1);
+    storage_delete(storage, batch, (struct row_address){ partition, SPACE_ROWS }, locator_key);
+    storage_delete(storage, batch, (struct row_address){ partition, SPACE_BODIES },
+                   bytes_of(slot, sizeof(slot)));
+}
+
+static void check_key(struct storage *storage, uint64_t n)
+{
+    const time_ms order = BENCH_START + (time_ms)(n / PER_COMMIT * 1000);
+    struct storage_value value;
+    uint8_t slot[ROW_SLOT_BYTES];
+
+    row_key_slot(slot, LANE_INHERITING, order, n + 1);
+    BENCH_OK(storage_get(storage, NULL,
+                         (struct row_address){ row_partition(ROW_COLLECTION), SPACE_BODIES },
+                         bytes_of(slot, sizeof(slot)), &value));
+    storage_value_release(storage, &value);
+}
+
+/* Compaction of the dead range of bodies and of all rows, then the files nobody needs. */
+static void give_back(struct storage *storage, uint64_t dead)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    struct full_key start, end;
+    uint8_t first[ROW_SLOT_BYTES], last[ROW_SLOT_BYTES];
+    char *error = NULL;
+
+    row_key_slot(first, LANE_INHERITING, BENCH_START, 1);
+    row_key_slot(last, LANE_INHERITING, BENCH_START + (time_ms)(dead / PER_COMMIT * 1000), dead);
+    full_key_make(&start, row_partition(ROW_COLLECTION), bytes_of(first, sizeof(first)));
+    full_key_make(&end, row_partition(ROW_COLLECTION), bytes_of(last, sizeof(last)));
+    bench_storage_settle(storage);
+    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], (const char *)start.data,
+                             start.len, (const char *)end.data, end.len);
+    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_ROWS], NULL, 0, NULL, 0);
+    bench_storage_wait(storage);
+    rocksdb_disable_file_deletions(rocks->db, &error);
+    BENCH_ROCKS_OK(error);
+    rocksdb_enable_file_deletions(rocks->db, 1, &error);
+    BENCH_ROCKS_OK(error);
+    full_key_release(&start);
+    full_key_release(&end);
+}
+
+static void delete_all(const char *path, uint64_t dead, uint64_t per_commit, struct cost *cost)
+{
+    struct log log = log_to(STDERR_FILENO, LOG_ERROR);
+    struct metrics metrics = { 0 };
+    struct storage_options options = {
+        .path = path, .log = &log, .metrics = &metrics, .counts_written_bytes = true
+    };
+    struct arena *arena = arena_open(BENCH_ARENA_BYTES);
+    struct storage *storage;
+    size_t conflict;
+
+    BENCH_OK(storage_open_rocksdb(&options, arena, &storage));
+    struct storage_batch *batch = storage_batch_open(storage);
+    bench_storage_settle(storage);
+    check_key(storage, 0);
+    check_key(storage, dead - 1);
+    struct meter meter = meter_start(storage);
+    for (uint64_t at = 0; at < dead; at += per_commit) {
+        arena_reset(arena);
+        storage_batch_clear(storage, batch);
+        for (uint64_t i = at; i < at + per_commit; i++)
+            delete_one(storage, batch, arena, i);
+        BENCH_OK(storage_commit(storage, batch, NULL, 0, arena, &conflict));
+    }
+    give_back(storage, dead);
+    *cost = meter_stop(&meter);
+    storage_batch_close(storage, batch);
+    storage_close(storage);
+    arena_close(arena);
+}
+
+/* ---- */
+
+static void report(const char *what, double purged, double deleted)
+{
+    char name[128], value[128];
+
+    snprintf(name, sizeof(name), "purge: %s against deleting one by one", what);
+    snprintf(value, sizeof(value), "%.2f %%", 100 * purged / deleted);
+    bench_figure(name, value, "<= 5 %", purged <= 0.05 * deleted);
+}
+
+int main(void)
+{
+    const uint64_t count = (uint64_t)bench_number("N", bench_is_quick() ? 200000 : 2000000) /
+                           (2 * PER_COMMIT) * (2 * PER_COMMIT);
+    const uint64_t dead = count / 2;
+    char top[PATH_MAX], first[PATH_MAX + 8], second[PATH_MAX + 8], third[PATH_MAX + 8];
+    struct cost purged, swept, by_100, by_1000;
+
+    bench_temp_dir(top);
+    snprintf(first, sizeof(first), "%s/1", top);
+    snprintf(second, sizeof(second), "%s/2", top);
+    snprintf(third, sizeof(third), "%s/3", top);
+    double started = bench_now_s();
+    load(first, count);
+    bench_shell("cp -r", first, second);
+    bench_shell("cp -r", first, third);
+    printf("%" PRIu64 " documents loaded and copied in %.1f s; %" PRIu64 " of them die\n", count,
+           bench_now_s() - started, dead);
+    purge(first, dead, &purged, &swept);
+    show("engine_purge", &purged);
+    show("engine_purge, locators swept too", &swept);
+    delete_all(second, dead, 100, &by_100);
+    show("one by one, commits of 100", &by_100);
+    delete_all(third, dead, 1000, &by_1000);
+    show("one by one, commits of 1000", &by_1000);
+    bench_remove_dir(top);
+
+    double bytes_least = by_100.written_mb < by_1000.written_mb ? by_100.written_mb
+                                                                : by_1000.written_mb;
+    double cpu_least = by_100.cpu_s < by_1000.cpu_s ? by_100.cpu_s : by_1000.cpu_s;
+    printf("space given back: %.1f MB (%.1f MB with the sweep), one by one %.1f MB\n",
+           purged.disk_before_mb - purged.disk_after_mb, swept.disk_before_mb - swept.disk_after_mb,
+           by_1000.disk_before_mb - by_1000.disk_after_mb);
+    printf("with the sweep: %.2f %% of the bytes, %.2f %% of the processor time\n",
+           100 * swept.written_mb / bytes_least, 100 * swept.cpu_s / cpu_least);
+    report("bytes written", purged.written_mb, bytes_least);
+    report("processor time", purged.cpu_s, cpu_least);
+    return 0;
+}
