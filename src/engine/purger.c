@@ -480,31 +480,58 @@ static bool is_frozen(struct engine *engine)
     return is_leaping;
 }
 
-/* Every collection gets its turn; an error in one does not stop the others. */
-static void run_pass(struct purge_pass *pass)
+/* A look at the newest picture; the cutoff is INT64_MIN while somebody looks at an older one. */
+static status begin_look(struct purge_pass *pass, struct request *out)
 {
-    struct engine *engine = pass->engine;
-    struct request request;
-    status s = request_begin_quiet(engine, pass->arena, &request);
-
-    if (s.code != OK) {
-        pass->failure = s;
-        return;
-    }
-    pass->cutoff = request_oldest_now(engine, request.now);
-    if (!request_is_alone_with_its_picture(&request))
+    TRY(request_begin_quiet(pass->engine, pass->arena, out));
+    pass->cutoff = request_oldest_now(pass->engine, out->now);
+    if (!request_is_alone_with_its_picture(out))
         pass->cutoff = INT64_MIN;
-    for (size_t i = 0; pass->cutoff != INT64_MIN && i < catalog_collection_count(&request); i++) {
+    return STATUS_OK;
+}
+
+/* In a look of its own, because cleaning up a collection makes a new picture. */
+static status reap(struct purge_pass *pass, uint32_t id)
+{
+    struct request request;
+
+    TRY(begin_look(pass, &request));
+    const struct collection *collection = catalog_find_by_id(&request, id);
+    status s = STATUS_OK;
+    if (collection && pass->cutoff != INT64_MIN)
+        s = reaper_visit(pass, &request, collection);
+    request_end(&request);
+    return s;
+}
+
+static status cut_all(struct purge_pass *pass, uint32_t **ids_out, size_t *count_out)
+{
+    struct request request;
+
+    *count_out = 0;
+    TRY(begin_look(pass, &request));
+    size_t count = catalog_collection_count(&request);
+    status s = ARENA_NEW(pass->arena, count, ids_out);
+    for (size_t i = 0; s.code == OK && pass->cutoff != INT64_MIN && i < count; i++) {
         const struct collection *collection = catalog_collection(&request, i);
         arena_position mark = arena_mark(pass->arena);
         note_failure(pass, collection->id, purge_collection(pass, collection));
         arena_release(pass->arena, mark);
-    }
-    for (size_t i = 0; pass->cutoff != INT64_MIN && i < catalog_collection_count(&request); i++) {
-        const struct collection *collection = catalog_collection(&request, i);
-        note_failure(pass, collection->id, reaper_visit(pass, &request, collection));
+        (*ids_out)[(*count_out)++] = collection->id;
     }
     request_end(&request);
+    return s;
+}
+
+/* Every collection gets its turn; an error in one does not stop the others. */
+static void run_pass(struct purge_pass *pass)
+{
+    uint32_t *ids;
+    size_t count;
+
+    note_failure(pass, 0, cut_all(pass, &ids, &count));
+    for (size_t i = 0; i < count; i++)
+        note_failure(pass, ids[i], reap(pass, ids[i]));
     note_failure(pass, 0, erase_all_dropped(pass));
 }
 

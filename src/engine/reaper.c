@@ -301,6 +301,18 @@ static bool is_needed(struct purge_pass *pass, const struct collection *collecti
     return false;
 }
 
+/* True if every row whose body is gone has left; not so while somebody looks at an older picture. */
+static status sweep_rows(struct purge_pass *pass, const struct collection *collection, bool *out)
+{
+    struct engine *engine = pass->engine;
+    uint64_t idle_count = atomic_load(&engine->sweep->idle_count);
+
+    *out = false;
+    TRY(storage_sweep(engine->storage, collection->state->partition, BYTES_NONE, BYTES_NONE));
+    *out = atomic_load(&engine->sweep->idle_count) == idle_count;
+    return STATUS_OK;
+}
+
 status reaper_visit(struct purge_pass *pass, struct request *request,
                     const struct collection *collection)
 {
@@ -309,6 +321,8 @@ status reaper_visit(struct purge_pass *pass, struct request *request,
                          .collection = collection,
                          .is_pure = true,
                          .next_foreign_end = TIME_NEVER };
+
+    bool is_swept = true;
 
     if (!is_needed(pass, collection))
         return STATUS_OK;
@@ -320,9 +334,11 @@ status reaper_visit(struct purge_pass *pass, struct request *request,
                                                        walk.next_foreign_end);
     if (!collection->needs_clean_up && !walk.is_pure)
         return STATUS_OK;
+    /* Horizons keep the dead dead: they go only when no row of theirs is left. */
     if (collection->needs_clean_up)
-        TRY(storage_sweep(pass->engine->storage, collection->state->partition, BYTES_NONE,
-                          BYTES_NONE));
+        TRY(sweep_rows(pass, collection, &is_swept));
+    if (!is_swept)
+        return STATUS_OK;
     return collection_finish_clean_up(pass->engine, pass->arena, collection->id,
                                       collection->version, walk.is_pure);
 }

@@ -101,6 +101,7 @@ struct purger {
 
 struct engine_sweep {
     _Atomic(struct engine *) engine; /* NULL until the engine is open: nothing is garbage */
+    _Atomic uint64_t idle_count;     /* sweeps that could not call anything garbage */
 };
 
 struct engine {

@@ -24,23 +24,30 @@ void engine_sweep_close(struct engine_sweep *sweep)
     memory_give(sweep);
 }
 
+/* Behind every running request, and nobody may look at an older picture; INT64_MIN if that is not so. */
+static time_ms find_cutoff(const struct request *request)
+{
+    if (!request_is_alone_with_its_picture(request))
+        return INT64_MIN;
+    return request_oldest_now(request->engine, request->now);
+}
+
 static void *sweep_begin(void *owner)
 {
     struct engine_sweep *sweep = owner;
     struct engine *engine = atomic_load(&sweep->engine);
+    struct sweep_pass *pass = NULL;
 
-    if (!engine || clock_is_leap_pending(engine->options.clock))
-        return NULL;
-    struct sweep_pass *pass = memory_take_zeroed(1, sizeof(*pass));
-    if (!pass)
-        return NULL;
-    if (request_begin_quiet(engine, NULL, &pass->request).code != OK) {
+    if (engine && !clock_is_leap_pending(engine->options.clock))
+        pass = memory_take_zeroed(1, sizeof(*pass));
+    if (pass && request_begin_quiet(engine, NULL, &pass->request).code != OK) {
         memory_give(pass);
-        return NULL;
+        pass = NULL;
     }
-    pass->cutoff = request_oldest_now(engine, pass->request.now);
-    if (!request_is_alone_with_its_picture(&pass->request))
-        pass->cutoff = INT64_MIN;
+    if (pass)
+        pass->cutoff = find_cutoff(&pass->request);
+    if (!pass || pass->cutoff == INT64_MIN)
+        atomic_fetch_add(&sweep->idle_count, 1);
     return pass;
 }
 
