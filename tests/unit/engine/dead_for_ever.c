@@ -298,3 +298,56 @@ TEST(dead_for_ever, b5_ttl_switched_off_and_on_many_times_kills_and_keeps_the_ri
         world_close(&w);
     }
 }
+
+/* Cleaning up behind a policy change forgets what made its dead dead, so every row of theirs has to be
+ * gone by then, in every collection that the pass cleans. */
+TEST(dead_for_ever, b5_cleaning_up_several_collections_in_one_pass_brings_nobody_back)
+{
+    EACH_BACKING(backing)
+    {
+        const char *names[] = { "a", "b", "c" };
+        struct world w;
+        world_open(&w, backing);
+        EACH_ROW(names, name) {
+            world_collection(&w, *name, TTL_OFF, "at: at ttl=10; x: x");
+            CHECK_WRITTEN(world_insert(&w, *name, "{'_id':1,'at':@0}"), OK);
+            CHECK_WRITTEN(world_insert(&w, *name, "{'_id':2,'at':@0}"), OK);
+            CHECK_WRITTEN(world_insert(&w, *name, "{'_id':3}"), OK);
+        }
+        world_at(&w, 10000);
+        world_purge(&w);
+        CHECK_OK(world_date_rules(&w, false));
+        for (int pass = 0; pass < 4; pass++) {
+            world_purge(&w);
+            EACH_ROW(names, name)
+                CHECK_LIVING(&w, *name, "3");
+        }
+        world_close(&w);
+    }
+}
+
+TEST(dead_for_ever, b5_cleaning_up_next_to_a_running_request_brings_nobody_back)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "at: at ttl=10; x: x");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2}"), OK);
+        world_at(&w, 10000);
+        world_purge(&w);
+        struct request before = world_begin(&w);
+        CHECK_OK(world_date_rules(&w, false));
+        struct request between = world_begin(&w);
+        world_purge(&w);
+        CHECK_LIVING(&w, "c", "2");
+        world_end(&before);
+        world_purge(&w);
+        CHECK_LIVING(&w, "c", "2");
+        world_end(&between);
+        world_purge(&w);
+        CHECK_LIVING(&w, "c", "2");
+        world_close(&w);
+    }
+}
