@@ -61,7 +61,7 @@ static status copy_definition(struct arena *memory, const struct index_definitio
     copy->included = patterns;
     copy->excluded = patterns + source->included_count;
     out->paths = paths;
-    return STATUS_OK;
+    return index_parse_patterns(memory, copy, &out->patterns);
 }
 
 status index_alter_add(struct change *change, struct collection *next, const void *what)
@@ -167,6 +167,9 @@ static status alter_finish_build(struct change *change, struct collection *next,
             TRY(rule_retire(change, next, indexes[i].id));
         else if (rule)
             rule->is_acting = !atomic_load(&change->engine->are_date_rules_off);
+        /* Documents written until now lie in lanes chosen without this rule. */
+        if (rule && rule->is_acting && change_is_populated(change, next))
+            next->is_mixed = true;
         TRY(erase_index(change, next, indexes[i].id, is_failed));
     }
     return STATUS_OK;

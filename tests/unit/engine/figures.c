@@ -122,6 +122,26 @@ TEST(figures, c12_they_are_exact_when_another_rule_than_the_lanes_ends_a_documen
     }
 }
 
+TEST(figures, c12_they_are_exact_when_the_purger_comes_by_while_an_index_is_built)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", 100, "");
+        for (int i = 0; i < 10; i++)
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'at':@%d}", i, i * 1000), OK);
+        CHECK_OK(world_index(&w, "c", "at: at ttl=10"));
+        world_purge(&w);
+        CHECK_OK(engine_build_indexes(w.engine));
+        world_at(&w, 14000);
+        CHECK_LIVING(&w, "c", "5 6 7 8 9");
+        world_purge(&w);
+        check_figures(&w, 5, 0, "purged");
+        world_close(&w);
+    }
+}
+
 /* The second may turn between the moment a write looks at the clock and its commit; what the lane was
  * chosen by has then changed. */
 TEST(figures, c12_they_are_exact_when_the_second_turns_inside_a_write)
