@@ -44,13 +44,16 @@ struct index_definition {
     const bytes *excluded;
 };
 
+struct path_pattern;
+
 struct index {
     uint32_t id;
     enum index_state state;
     uint64_t created_seq;
     struct index_definition definition;
-    const struct path **paths; /* parsed fields */
-    bytes failure;             /* INDEX_FAILED: why, with the documents that clash */
+    const struct path **paths;           /* parsed fields */
+    const struct path_pattern *patterns; /* parsed, of INDEX_PATHS: included, then excluded */
+    bytes failure;                       /* INDEX_FAILED: why, with the documents that clash */
     struct index_progress *progress;
 };
 

@@ -18,7 +18,7 @@ struct step {
     bytes name;
 };
 
-struct pattern {
+struct path_pattern {
     struct step *steps;
     size_t count;
     bool is_subtree; /* ends in *, otherwise in ? */
@@ -63,12 +63,23 @@ static status parse_part(struct arena *arena, bytes text, size_t *at, bytes *par
     return part->len ? STATUS_OK : bad_pattern(arena, text, "has an empty part");
 }
 
-static status parse_steps(struct arena *arena, bytes text, struct pattern *out, bool *is_ended_out)
+/* An upper bound: a quoted part may contain more slashes. */
+static size_t count_parts(bytes text)
+{
+    size_t count = 1;
+
+    for (size_t i = 0; i < text.len; i++)
+        count += text.data[i] == '/';
+    return count;
+}
+
+static status parse_steps(struct arena *arena, bytes text, struct path_pattern *out,
+                          bool *is_ended_out)
 {
     size_t at = 0;
 
     *is_ended_out = false;
-    TRY(ARENA_NEW(arena, LIMIT_PATH_COMPONENTS, &out->steps));
+    TRY(ARENA_NEW(arena, count_parts(text), &out->steps));
     while (at < text.len) {
         bytes part;
         bool is_quoted = false;
@@ -89,41 +100,45 @@ static status parse_steps(struct arena *arena, bytes text, struct pattern *out, 
     return STATUS_OK;
 }
 
-static status parse_pattern(struct arena *arena, bytes text, bool is_included, struct pattern *out)
+static status parse_pattern(struct arena *arena, bytes text, bool is_included,
+                            struct path_pattern *out)
 {
     bool is_ended;
 
-    *out = (struct pattern){ .is_included = is_included };
+    *out = (struct path_pattern){ .is_included = is_included };
     if (text.len == 0 || text.len > LIMIT_PATH_BYTES)
         return bad_pattern(arena, text, "must have 1 to 4096 bytes");
     TRY(parse_steps(arena, text, out, &is_ended));
     return is_ended ? STATUS_OK : bad_pattern(arena, text, "must end in /* or /?");
 }
 
-static status parse_patterns(struct arena *arena, const struct index_definition *definition,
-                             struct pattern **out)
+status index_parse_patterns(struct arena *memory, const struct index_definition *definition,
+                            const struct path_pattern **out)
 {
+    struct path_pattern *patterns;
     size_t count = definition->included_count + definition->excluded_count;
 
-    TRY(ARENA_NEW(arena, count, out));
+    *out = NULL;
+    TRY(ARENA_NEW(memory, count, &patterns));
     for (size_t i = 0; i < definition->included_count; i++)
-        TRY(parse_pattern(arena, definition->included[i], true, &(*out)[i]));
+        TRY(parse_pattern(memory, definition->included[i], true, &patterns[i]));
     for (size_t i = 0; i < definition->excluded_count; i++)
-        TRY(parse_pattern(arena, definition->excluded[i], false,
-                          &(*out)[definition->included_count + i]));
+        TRY(parse_pattern(memory, definition->excluded[i], false,
+                          &patterns[definition->included_count + i]));
+    *out = patterns;
     return STATUS_OK;
 }
 
 status index_check_patterns(struct arena *arena, const struct index_definition *definition)
 {
-    struct pattern *patterns;
+    const struct path_pattern *patterns;
     size_t count = definition->included_count + definition->excluded_count;
 
     if (definition->included_count > LIMIT_PATH_PATTERNS ||
         definition->excluded_count > LIMIT_PATH_PATTERNS)
         return status_fail(arena, TOO_LARGE, "an index has %zu path patterns, limit %d", count,
                            LIMIT_PATH_PATTERNS);
-    return parse_patterns(arena, definition, &patterns);
+    return index_parse_patterns(arena, definition, &patterns);
 }
 
 /* ---- walking a document --------------------------------------------------------------------------- */
@@ -131,14 +146,14 @@ status index_check_patterns(struct arena *arena, const struct index_definition *
 struct path_walk {
     struct arena *arena;
     const struct index *index;
-    const struct pattern *patterns;
+    const struct path_pattern *patterns;
     size_t pattern_count;
     struct step steps[LIMIT_NESTING_DEPTH + 1];
     size_t depth;
     struct index_entries *out;
 };
 
-static bool pattern_matches(const struct pattern *pattern, const struct path_walk *walk)
+static bool pattern_matches(const struct path_pattern *pattern, const struct path_walk *walk)
 {
     if (pattern->count > walk->depth || (!pattern->is_subtree && pattern->count != walk->depth))
         return false;
@@ -151,7 +166,7 @@ static bool pattern_matches(const struct pattern *pattern, const struct path_wal
     return true;
 }
 
-static bool is_more_exact(const struct pattern *a, const struct pattern *b)
+static bool is_more_exact(const struct path_pattern *a, const struct path_pattern *b)
 {
     if (a->count != b->count)
         return a->count > b->count;
@@ -162,10 +177,10 @@ static bool is_more_exact(const struct pattern *a, const struct pattern *b)
 
 static bool is_included(const struct path_walk *walk)
 {
-    const struct pattern *best = NULL;
+    const struct path_pattern *best = NULL;
 
     for (size_t i = 0; i < walk->pattern_count; i++) {
-        const struct pattern *pattern = &walk->patterns[i];
+        const struct path_pattern *pattern = &walk->patterns[i];
         if (pattern_matches(pattern, walk) && (!best || is_more_exact(pattern, best)))
             best = pattern;
     }
@@ -216,13 +231,11 @@ status index_collect_paths(struct arena *arena, const struct index *index, bytes
                            struct index_entries *out)
 {
     struct path_walk *walk;
-    struct pattern *patterns;
 
-    TRY(parse_patterns(arena, &index->definition, &patterns));
     TRY(ARENA_NEW(arena, 1, &walk));
     walk->arena = arena;
     walk->index = index;
-    walk->patterns = patterns;
+    walk->patterns = index->patterns;
     walk->pattern_count = index->definition.included_count + index->definition.excluded_count;
     walk->out = out;
     return walk_container(walk, (struct value){ .type = VALUE_DOCUMENT, .raw = document });
@@ -230,7 +243,7 @@ status index_collect_paths(struct arena *arena, const struct index *index, bytes
 
 void scan_append_path_prefix(struct buffer *out, bytes path)
 {
-    struct pattern pattern = { 0 };
+    struct path_pattern pattern = { 0 };
     bool is_ended;
 
     if (parse_steps(out->arena, path, &pattern, &is_ended).code != OK) {

@@ -10,6 +10,7 @@
  *   horizons: upto(8) seq(8)
  *
  * Reading trusts nothing: counts are checked against the limits before memory is taken. */
+#include "engine/index.h"
 #include "engine/row.h"
 
 enum { FORMAT = 1 };
@@ -193,6 +194,8 @@ static void read_definition(struct entry_reader *entry, struct index *index)
     index->paths = paths;
     definition->included = read_texts(entry, LIMIT_PATH_PATTERNS, &definition->included_count);
     definition->excluded = read_texts(entry, LIMIT_PATH_PATTERNS, &definition->excluded_count);
+    if (is_sound(entry))
+        note(entry, index_parse_patterns(entry->memory, definition, &index->patterns));
 }
 
 static void read_index(struct entry_reader *entry, struct index *index)

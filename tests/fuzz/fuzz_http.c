@@ -1,0 +1,56 @@
+/* Fuzz: the HTTP reader. The first byte is the size of the pieces in which the rest arrives. However it is
+ * cut, the reader must make progress, keep its limits, and give the same requests as in one piece; where
+ * two things are wrong at once, either may be the reason it names. */
+#include <stdlib.h>
+
+#include "server/http.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void need(bool claim)
+{
+    if (!claim)
+        abort();
+}
+
+/* Number of complete requests and their bodies' lengths, folded together. */
+static uint64_t read_all(bytes input, size_t piece_len)
+{
+    struct arena *arena = arena_open(16 * 1024 * 1024);
+    struct http_reader *reader = http_reader_open();
+    uint64_t digest = 0;
+    bool is_refused = false;
+
+    need(arena && reader);
+    http_reader_begin(reader, arena);
+    while (input.len > 0 && !is_refused) {
+        bytes piece = bytes_of(input.data, piece_len < input.len ? piece_len : input.len);
+        size_t consumed = 0;
+        enum http_progress progress = http_reader_feed(reader, piece, &consumed);
+        need(consumed <= piece.len);
+        need(consumed > 0 || progress != HTTP_NEEDS_MORE);
+        if (progress == HTTP_COMPLETE) {
+            const struct http_request *request = http_reader_request(reader);
+            digest = bytes_hash(request->body, digest * 31 + request->header_count);
+            digest = bytes_hash(request->target, digest);
+            arena_reset(arena);
+            http_reader_begin(reader, arena);
+        }
+        is_refused = progress == HTTP_REFUSED;
+        if (is_refused)
+            digest = digest * 31 + (http_reader_refusal(reader).status >= 400);
+        input = bytes_from(input, consumed);
+    }
+    http_reader_close(reader);
+    arena_close(arena);
+    return digest;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    bytes input = bytes_of(data + 1, size - 1);
+    need(read_all(input, input.len) == read_all(input, 1 + data[0] % 64));
+    return 0;
+}
