@@ -111,12 +111,16 @@ static void drop_collection(struct model *m, size_t collection)
     c->is_there = false;
 }
 
+/* Makes one that is missing, or drops one that is not the last. */
 static void step_collections(struct model *m)
 {
     const size_t at = model_below(m, MODEL_COLLECTIONS);
+    size_t count = 0;
+    for (size_t i = 0; i < MODEL_COLLECTIONS; i++)
+        count += m->collections[i].is_there;
     if (!m->collections[at].is_there)
         create_collection(m, at);
-    else if (chance(m, 20))
+    else if (count > 1 && chance(m, 20))
         drop_collection(m, at);
 }
 
