@@ -415,3 +415,28 @@ TEST(deaths, nobody_is_told_after_the_reader_has_left)
     CHECK_EQ(world_figures(&w, "c").purged_documents, 1, "");
     world_close(&w);
 }
+
+/* With a reader a lane is cut as far as documents lie; a later cut may end below an earlier one. */
+TEST(deaths, a_cut_below_an_earlier_one_leaves_that_one_remembered)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        struct obituary obituary = { .count = 0 };
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "at: at ttl=1; x: x");
+        read_deaths(&w, note_death, &obituary);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@5000}"), OK);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2}"), OK);
+        world_at(&w, 6000);
+        world_purge(&w);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'at':@-98000}"), OK);
+        world_purge(&w);
+        world_restart(&w);
+        CHECK_WRITTEN(world_replace(&w, "c", "{'_id':1}"), NOT_FOUND);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK);
+        CHECK_LIVING(&w, "c", "1 2");
+        CHECK_EQ(obituary.count, 2, "");
+        world_close(&w);
+    }
+}
