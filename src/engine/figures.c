@@ -161,17 +161,21 @@ static status forecast_lane(struct request *request, const struct collection *co
                             unsigned lane, const struct forecast *forecast)
 {
     struct storage_scan *scan;
-    struct storage_counters slice;
+    struct storage_counters slice, border;
     int64_t second;
     int64_t from_s = last_dead_second(collection, lane, request->now);
 
     if (expiry_lane_deadline(&collection->policy, lane, 0) == TIME_NEVER)
         return STATUS_OK;
+    TRY(lane_border(request->engine, request->arena, collection, lane,
+                    expiry_lane_horizon(&collection->policy, lane, request->now), &border));
     TRY(slices_open(request->engine, request->arena, collection->state, lane,
                     from_s == INT64_MIN ? from_s : from_s + 1, INT64_MAX, &scan));
-    while (slices_next(scan, &second, &slice))
+    while (slices_next(scan, &second, &slice)) {
+        bool is_border = from_s != INT64_MIN && second == from_s + 1;
         forecast_add(forecast, expiry_lane_deadline(&collection->policy, lane, second * 1000),
-                     (uint64_t)slice.first);
+                     (uint64_t)(slice.first - (is_border ? border.first : 0)));
+    }
     status s = storage_scan_status(scan);
     storage_scan_close(scan);
     return s;

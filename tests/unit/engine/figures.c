@@ -285,6 +285,24 @@ TEST(figures, b12_the_forecast_says_how_many_die_when)
     }
 }
 
+TEST(figures, b12_the_dead_of_this_very_second_are_not_in_the_forecast)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        uint64_t counts[2];
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "at: at ttl=0");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@5100}"), OK);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'at':@5900}"), OK);
+        world_at(&w, 5500);
+        forecast(&w, 5000, 1000, 2, counts);
+        CHECK_EQ(counts[0], 1, "");
+        CHECK_EQ(counts[1], 0, "");
+        world_close(&w);
+    }
+}
+
 TEST(figures, b12_the_metrics_page_names_every_collection)
 {
     struct world w;
