@@ -107,8 +107,10 @@ status world_start(struct world *w)
     status s = open_rows(w);
     if (s.code == OK)
         s = storage_open_faulty(kept_storage_attach(w->kept), &w->storage);
-    if (s.code == OK)
+    if (s.code == OK) {
+        storage_faulty_arm(w->storage, w->start_fault);
         s = open_engine(w);
+    }
     if (s.code != OK)
         close_rows(w);
     return s;

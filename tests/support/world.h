@@ -40,6 +40,7 @@ struct world {
     struct kept_sweeper *kept_sweeper;
     struct engine_sweep *sweep;
     struct storage *storage; /* what the engine stands on; a faulty one, so it can be armed */
+    uint64_t start_fault;    /* which storage call of the next start fails; 0: none */
     struct engine *engine;
     char path[PATH_MAX];
 };
