@@ -203,7 +203,6 @@ status engine_set_date_rules_acting(struct engine *engine, struct arena *arena, 
 
 struct clean_up {
     uint64_t version;
-    bool is_pure;
 };
 
 static bool lane_is_empty(struct engine *engine, const struct collection_state *state,
@@ -226,6 +225,8 @@ static status alter_clean_up(struct change *change, struct collection *next, con
     for (size_t i = 0; i < next->policy.rule_count; i++) {
         struct date_rule *rule = &next->policy.rules[i];
         rule->horizon_count = 0;
+        if (rule->is_acting)
+            rule->created_seq = 0; /* every document carries its date now */
         bool is_retired = rule->retired_seq != UINT64_MAX;
         if (is_retired &&
             lane_is_empty(change->engine, next->state, (unsigned)LANE_DATES + rule->number))
@@ -233,15 +234,14 @@ static status alter_clean_up(struct change *change, struct collection *next, con
         next->policy.rules[kept++] = *rule;
     }
     next->policy.rule_count = kept;
-    if (clean->is_pure)
-        next->is_mixed = false;
+    next->is_mixed = false;
     return STATUS_OK;
 }
 
 status collection_finish_clean_up(struct engine *engine, struct arena *arena,
-                                  uint32_t collection_id, uint64_t version, bool is_pure)
+                                  uint32_t collection_id, uint64_t version)
 {
-    struct clean_up clean = { .version = version, .is_pure = is_pure };
+    struct clean_up clean = { .version = version };
 
     return change_by_id(engine, arena, collection_id, alter_clean_up, &clean);
 }

@@ -130,7 +130,10 @@ status document_judge(struct engine *engine, struct storage_view *view, struct a
 
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp)
 {
-    return expiry_order(stamp) <= atomic_load(&state->lanes[stamp->lane].cut_upto);
+    const struct lane_state *lane = &state->lanes[stamp->lane];
+
+    return stamp->seq <= atomic_load(&lane->cut_seq) &&
+           expiry_order(stamp) <= atomic_load(&lane->cut_upto);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------- */

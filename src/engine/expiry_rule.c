@@ -203,6 +203,16 @@ bool expiry_is_foreign(const struct expiry_policy *policy, const struct stamp *s
            expiry_lane_deadline(policy, stamp->lane, expiry_order(stamp));
 }
 
+bool expiry_is_older_than_a_rule(const struct expiry_policy *policy, const struct stamp *stamp)
+{
+    for (size_t i = 0; i < policy->rule_count; i++) {
+        const struct date_rule *rule = &policy->rules[i];
+        if (rule->is_acting && rule_is_younger(rule, stamp))
+            return true;
+    }
+    return false;
+}
+
 unsigned expiry_choose_lane(const struct expiry_policy *policy, const struct stamp *stamp)
 {
     unsigned lane = base_lane(stamp);

@@ -88,6 +88,9 @@ time_ms expiry_deadline(const struct expiry_policy *policy, const struct stamp *
 bool expiry_is_foreign(const struct expiry_policy *policy, const struct stamp *stamp,
                        bytes document, struct arena *arena);
 
+/* True if an acting rule is younger than the stamp, so that its date (if any) is missing in it. */
+bool expiry_is_older_than_a_rule(const struct expiry_policy *policy, const struct stamp *stamp);
+
 /* The lane whose rule ends the document first, for a document about to be written. */
 unsigned expiry_choose_lane(const struct expiry_policy *policy, const struct stamp *stamp);
 /* Where in its lane it lies. */

@@ -30,6 +30,28 @@ MUST_USE status index_parse_patterns(struct arena *memory,
 MUST_USE status index_check_patterns(struct arena *arena,
                                      const struct index_definition *definition);
 
+/* Keys of the rows that the entries of a document have in SPACE_ROWS. */
+MUST_USE status index_row_keys(struct arena *arena, const struct index_entries *entries,
+                               bytes document_key, bytes **out);
+/* The dates that the collection's living TTL indexes see in a document, packed for its stamp. */
+MUST_USE status index_pack_dates(struct arena *arena, const struct collection *collection,
+                                 const struct index_entries *entries, bytes document, bytes *out);
+
+/* A document as it goes into storage: body, locator and index rows, all with the same stamp. */
+struct written_document {
+    struct collection_state *state;
+    const struct stamp *stamp;
+    uint64_t birth_seq;
+    bytes locator_key;
+    const struct index_entries *entries;
+    const bytes *index_keys;
+    uint8_t *body_value; /* room for the head, then the document */
+    size_t body_value_len;
+};
+/* On the committing thread: puts all rows and counts the document into its lane. */
+void write_put_rows(struct engine *engine, struct storage_batch *batch,
+                    const struct written_document *document);
+
 /* Hash of a unique key, for its latch. */
 uint64_t write_unique_hash(uint32_t collection_id, const struct index_entry *entry);
 

@@ -245,3 +245,46 @@ status index_collect_all(struct engine *engine, struct arena *arena,
     index_entries_sort(out);
     return STATUS_OK;
 }
+
+status index_row_keys(struct arena *arena, const struct index_entries *entries, bytes document_key,
+                      bytes **out)
+{
+    TRY(ARENA_NEW(arena, entries->count, out));
+    for (size_t i = 0; i < entries->count; i++) {
+        struct buffer key = buffer_in(arena);
+        row_key_index(&key, entries->items[i].index_id);
+        buffer_append(&key, entries->items[i].values);
+        buffer_append(&key, document_key);
+        TRY(buffer_finish(&key, &(*out)[i]));
+    }
+    return STATUS_OK;
+}
+
+/* A partial index expires only what it contains. */
+static bool rule_covers(const struct date_rule *rule, const struct index_entries *entries)
+{
+    bool is_inside = !rule->is_partial;
+
+    for (size_t i = 0; i < entries->count && !is_inside; i++)
+        is_inside = entries->items[i].index_id == rule->index_id;
+    return is_inside;
+}
+
+status index_pack_dates(struct arena *arena, const struct collection *collection,
+                        const struct index_entries *entries, bytes document, bytes *out)
+{
+    const struct expiry_policy *policy = &collection->policy;
+    struct buffer dates = buffer_in(arena);
+    uint8_t packed[STAMP_DATE_BYTES];
+    time_ms date;
+
+    for (size_t i = 0; i < policy->rule_count; i++) {
+        const struct date_rule *rule = &policy->rules[i];
+        if (rule->retired_seq != UINT64_MAX || !rule_covers(rule, entries) ||
+            !expiry_earliest_date(rule->path, document, arena, &date))
+            continue;
+        stamp_pack_date(packed, rule->number, date);
+        buffer_append(&dates, bytes_of(packed, sizeof(packed)));
+    }
+    return buffer_finish(&dates, out);
+}

@@ -169,10 +169,12 @@ static status load_cut(struct collection_state *state, bytes key, bytes value)
     struct reader reader = reader_of(value);
     unsigned lane = key.len == 2 ? key.data[1] & 0x7F : LANE_COUNT;
     time_ms upto = (time_ms)reader_u64(&reader);
+    uint64_t seq = reader_u64(&reader);
 
     if (lane >= LANE_COUNT || !reader_is_done(&reader))
         return status_of(CORRUPT, "a stored mark of a cut lane is damaged");
     atomic_store(&state->lanes[lane].cut_upto, upto);
+    atomic_store(&state->lanes[lane].cut_seq, seq);
     return STATUS_OK;
 }
 
@@ -298,7 +300,7 @@ status lane_border(struct engine *engine, struct arena *arena, const struct coll
 }
 
 void lane_forget_cut(struct engine *engine, struct collection_state *state, unsigned lane,
-                     time_ms upto, struct storage_counters cut)
+                     time_ms upto, uint64_t seq, struct storage_counters cut)
 {
     struct lane_state *at = &state->lanes[lane];
 
@@ -308,7 +310,12 @@ void lane_forget_cut(struct engine *engine, struct collection_state *state, unsi
     at->dead_upto_s = INT64_MIN;
     at->dead_documents = at->dead_bytes = 0;
     pthread_mutex_unlock(&engine->figures_lock);
-    atomic_store(&at->cut_upto, expiry_later(upto, atomic_load(&at->cut_upto)));
+    atomic_fetch_add(&at->cuts, 1);
+    /* A cut that does not reach as far as an earlier one is not remembered; the next that does is. */
+    if (upto >= atomic_load(&at->cut_upto)) {
+        atomic_store(&at->cut_upto, upto);
+        atomic_store(&at->cut_seq, seq);
+    }
 }
 
 bool lanes_are_empty(struct engine *engine, struct collection_state *state)

@@ -31,7 +31,7 @@ MUST_USE status lane_border(struct engine *engine, struct arena *arena,
                             struct storage_counters *out);
 /* After a lane was cut off up to and including an order. */
 void lane_forget_cut(struct engine *engine, struct collection_state *state, unsigned lane,
-                     time_ms upto, struct storage_counters cut);
+                     time_ms upto, uint64_t seq, struct storage_counters cut);
 bool lanes_are_empty(struct engine *engine, struct collection_state *state);
 
 #endif

@@ -29,6 +29,7 @@ struct cut {
     const struct collection *collection;
     unsigned lane;
     time_ms upto;                   /* the last order to go */
+    uint64_t seq;                   /* the last write that can be among them */
     struct storage_counters gone;   /* all of it */
     struct storage_counters border; /* the part of its last second */
     bytes start, end;               /* in SPACE_BODIES */
@@ -62,6 +63,11 @@ static status append_counters(struct cut *cut, struct storage_batch *batch)
     return STATUS_OK;
 }
 
+static bool reaches_furthest(const struct cut *cut)
+{
+    return cut->upto >= atomic_load(&cut->collection->state->lanes[cut->lane].cut_upto);
+}
+
 static status append_cut(struct cut *cut, struct storage_batch *batch)
 {
     struct storage *storage = cut->engine->storage;
@@ -71,11 +77,13 @@ static status append_cut(struct cut *cut, struct storage_batch *batch)
 
     row_key_cut(&mark, cut->lane);
     buffer_append_u64(&upto, (uint64_t)cut->upto);
+    buffer_append_u64(&upto, cut->seq);
     TRY(buffer_finish(&mark, &mark_key));
     TRY(buffer_finish(&upto, &mark_value));
     TRY(append_counters(cut, batch));
     storage_delete_range(storage, batch, address(partition, SPACE_BODIES), cut->start, cut->end);
-    storage_put(storage, batch, address(partition, SPACE_META), mark_key, mark_value);
+    if (reaches_furthest(cut))
+        storage_put(storage, batch, address(partition, SPACE_META), mark_key, mark_value);
     cut->engine->group.is_state_dirty = true;
     return STATUS_OK;
 }
@@ -87,6 +95,7 @@ static status cut_stamp(struct commit *commit, struct storage_batch *batch)
     struct collection_state *state = cut->collection->state;
 
     cut->gone = cut->border = (struct storage_counters){ 0 };
+    cut->seq = atomic_load(&cut->engine->assigned_seq);
     if (atomic_load(&state->current) != cut->collection || atomic_load(&state->is_dropped))
         return STATUS_OK;
     TRY(lane_sum(cut->engine, cut->arena, state, cut->lane, INT64_MIN,
@@ -103,18 +112,19 @@ static void cut_done(struct commit *commit, status outcome)
     struct cut *cut = commit->owner;
 
     if (outcome.code == OK && cut->gone.first > 0)
-        lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto, cut->gone);
+        lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto, cut->seq,
+                        cut->gone);
 }
 
-static void count_purged(struct engine *engine, struct collection_state *state,
-                         struct storage_counters gone, struct purge_result *result)
+void purge_count(struct purge_pass *pass, struct collection_state *state,
+                 struct storage_counters gone)
 {
     atomic_fetch_add(&state->purged_documents, (uint64_t)gone.first);
     atomic_fetch_add(&state->purged_bytes, (uint64_t)gone.second);
-    metrics_add(engine->metrics, METRIC_purge_documents_total, (uint64_t)gone.first);
-    metrics_add(engine->metrics, METRIC_purge_bytes_total, (uint64_t)gone.second);
-    result->documents += (uint64_t)gone.first;
-    result->bytes += (uint64_t)gone.second;
+    metrics_add(pass->engine->metrics, METRIC_purge_documents_total, (uint64_t)gone.first);
+    metrics_add(pass->engine->metrics, METRIC_purge_bytes_total, (uint64_t)gone.second);
+    pass->result->documents += (uint64_t)gone.first;
+    pass->result->bytes += (uint64_t)gone.second;
 }
 
 static status cut_lane(struct purge_pass *pass, const struct collection *collection, unsigned lane,
@@ -135,7 +145,7 @@ static status cut_lane(struct purge_pass *pass, const struct collection *collect
     TRY(commit_and_wait(engine->queue, &cut.commit));
     if (cut.gone.first == 0)
         return STATUS_OK;
-    count_purged(engine, collection->state, cut.gone, pass->result);
+    purge_count(pass, collection->state, cut.gone);
     metrics_add(engine->metrics, METRIC_purge_truncations_total, 1);
     pass->result->truncations++;
     atomic_fetch_add(&collection->state->garbage_rows,

@@ -1,32 +1,37 @@
-/* Reaper: removes documents one by one where a lane cannot be cut.
+/* Reaper: puts a collection in order after a change of policy.
  *
- * After a change of policy, documents may lie in a lane whose rule is not the one that ends them: written
- * before a TTL index existed, or placed by a rule that has been changed or dropped since. The reaper
- * walks the bodies of such a collection, judges each with the document at hand, removes the dead in
- * batches, and notes whether any living document will be ended by a foreign rule later. When none is
- * left, the collection is pure again; stored horizons and retired rules are forgotten once everything
- * they had ended is gone, rows included.
+ * Documents may then lie in a lane whose rule is not the one that ends them: written before a TTL index
+ * existed, or placed by a rule that has been changed or dropped since. The reaper walks the bodies of
+ * such a collection and judges each with the document at hand. The dead are removed, one by one because
+ * their lane cannot be cut; the living that another rule will end are moved into that rule's lane, with
+ * their dates in the stamp, so that from then on they are counted and cut like all others. After a walk
+ * the collection is pure again. Stored horizons and retired rules are forgotten once everything they had
+ * ended is gone, rows included (reaper_rows.c).
  *
- * Keeps: each document is judged again, under its latch and with the newest policy, before it goes; all
- * its rows leave in one commit. Runs inside a purger pass. Start reading at reaper_visit(). */
+ * Keeps: each document is judged again, under its latch and with the newest policy, before it goes or
+ * moves; all its rows change in one commit; its version and time of writing stay.
+ * Runs inside a purger pass. Start reading at reaper_visit(). */
 #include "engine/index.h"
 #include "engine/purger_parts.h"
 
 #include <inttypes.h>
 
-enum { WALK_PAUSE_MS = 60000, PAGE_BODIES = 5000 };
+enum { WALK_PAUSE_MS = 60000, PAGE_BODIES = 5000, PAGE_BYTES = 8 * 1024 * 1024 };
 
-/* A dead document found by the walk. */
+/* A document found by the walk that has to go or to move. */
 struct candidate {
     struct stamp stamp;
     bytes key; /* joined document key */
+    bytes locator_key;
     /* filled in when it is judged again */
     bool is_dead;
+    bool is_moving;
     bool owns_rows; /* its locator is still its own */
-    bytes locator_key;
     bytes document;
+    uint64_t birth_seq;
+    struct stamp fresh; /* of a moving one */
+    struct index_entries entries;
     bytes *index_keys;
-    size_t index_key_count;
 };
 
 struct walk {
@@ -35,10 +40,9 @@ struct walk {
     const struct collection *collection;
     bytes after; /* last slot key seen */
     bool is_finished;
-    bool is_pure;
-    time_ms next_foreign_end;
     struct candidate *candidates;
     size_t count;
+    size_t size; /* bytes of the candidates' documents */
 };
 
 /* ---- finding -------------------------------------------------------------------------------------- */
@@ -48,6 +52,7 @@ static status keep_candidate(struct walk *walk, const struct row_body *body)
     struct candidate *candidate = &walk->candidates[walk->count++];
 
     candidate->stamp = body->stamp;
+    walk->size += body->document.len;
     TRY(arena_copy(walk->pass->arena, body->stamp.dates, &candidate->stamp.dates));
     return arena_copy(walk->pass->arena, body->key, &candidate->key);
 }
@@ -60,15 +65,17 @@ static status look_at(struct walk *walk, bytes value)
 
     if (!row_read_body(value, &body))
         return status_of(CORRUPT, "a stored document is damaged");
-    if (expiry_judge_document(policy, &body.stamp, body.document, arena, walk->pass->cutoff) ==
-        DEAD)
+    bool is_dead = expiry_judge_document(policy, &body.stamp, body.document, arena,
+                                         walk->pass->cutoff) == DEAD;
+    if (is_dead || expiry_is_foreign(policy, &body.stamp, body.document, arena) ||
+        expiry_is_older_than_a_rule(policy, &body.stamp))
         return keep_candidate(walk, &body);
-    if (expiry_is_foreign(policy, &body.stamp, body.document, arena)) {
-        walk->is_pure = false;
-        walk->next_foreign_end = expiry_earlier(
-            walk->next_foreign_end, expiry_deadline(policy, &body.stamp, body.document, arena));
-    }
     return STATUS_OK;
+}
+
+static bool is_page_full(const struct walk *walk, size_t seen)
+{
+    return seen >= PAGE_BODIES || walk->count >= LIMIT_BACKGROUND_BATCH || walk->size >= PAGE_BYTES;
 }
 
 static status find_page(struct walk *walk)
@@ -87,7 +94,7 @@ static status find_page(struct walk *walk)
     TRY(storage_scan_open(walk->pass->engine->storage, NULL,
                           address(walk->collection->state->partition, SPACE_BODIES), &range,
                           &scan));
-    while (s.code == OK && seen < PAGE_BODIES && walk->count < LIMIT_BACKGROUND_BATCH) {
+    while (s.code == OK && !is_page_full(walk, seen)) {
         walk->is_finished = !storage_scan_next(scan, &key, &value);
         if (walk->is_finished)
             break;
@@ -103,35 +110,31 @@ static status find_page(struct walk *walk)
     return seen > 0 ? buffer_finish(&last, &walk->after) : STATUS_OK;
 }
 
-/* ---- removing ------------------------------------------------------------------------------------- */
+/* ---- judging again, under the latch --------------------------------------------------------------- */
 
-struct reaping {
-    struct commit commit;
-    struct walk *walk;
-    const struct collection *collection; /* newest */
-    struct storage_counters gone;
-};
-
-static status collect_index_keys(struct walk *walk, const struct collection *collection,
-                                 struct candidate *candidate)
+static status collect_rows(struct walk *walk, const struct collection *collection,
+                           struct candidate *candidate)
 {
     struct arena *arena = walk->pass->arena;
-    struct index_entries entries;
 
-    TRY(index_collect_all(walk->pass->engine, arena, collection, candidate->document, &entries));
-    TRY(ARENA_NEW(arena, entries.count, &candidate->index_keys));
-    candidate->index_key_count = entries.count;
-    for (size_t i = 0; i < entries.count; i++) {
-        struct buffer key = buffer_in(arena);
-        row_key_index(&key, entries.items[i].index_id);
-        buffer_append(&key, entries.items[i].values);
-        buffer_append(&key, candidate->key);
-        TRY(buffer_finish(&key, &candidate->index_keys[i]));
-    }
+    TRY(index_collect_all(walk->pass->engine, arena, collection, candidate->document,
+                          &candidate->entries));
+    return index_row_keys(arena, &candidate->entries, candidate->key, &candidate->index_keys);
+}
+
+/* The stamp it would have if it were written under today's policy, at the time it was written. */
+static status restamp(struct walk *walk, const struct collection *collection,
+                      struct candidate *candidate)
+{
+    candidate->fresh = candidate->stamp;
+    TRY(index_pack_dates(walk->pass->arena, collection, &candidate->entries, candidate->document,
+                         &candidate->fresh.dates));
+    candidate->fresh.lane = expiry_choose_lane(&collection->policy, &candidate->fresh);
+    candidate->is_moving = candidate->fresh.lane != candidate->stamp.lane ||
+                           !bytes_equal(candidate->fresh.dates, candidate->stamp.dates);
     return STATUS_OK;
 }
 
-/* Under the latch: is it still there, still dead, and whose are the rows? */
 static status judge_again(struct walk *walk, const struct collection *collection,
                           struct candidate *candidate)
 {
@@ -140,7 +143,6 @@ static status judge_again(struct walk *walk, const struct collection *collection
     struct storage_value pin;
     struct row_body body;
     struct stamp current;
-    uint64_t birth;
     bool is_there;
 
     status s = body_read(engine, NULL, collection->state->partition, &candidate->stamp, &pin,
@@ -153,11 +155,72 @@ static status judge_again(struct walk *walk, const struct collection *collection
     s = arena_copy(arena, body.document, &candidate->document);
     storage_value_release(engine->storage, &pin);
     TRY(s);
-    TRY(document_locate(walk->request, NULL, collection, candidate->locator_key, &current, &birth,
-                        &is_there));
+    TRY(document_locate(walk->request, NULL, collection, candidate->locator_key, &current,
+                        &candidate->birth_seq, &is_there));
     candidate->owns_rows = is_there && current.seq == candidate->stamp.seq;
-    if (candidate->is_dead && candidate->owns_rows)
-        TRY(collect_index_keys(walk, collection, candidate));
+    if (!candidate->owns_rows)
+        return STATUS_OK;
+    TRY(collect_rows(walk, collection, candidate));
+    return candidate->is_dead ? STATUS_OK : restamp(walk, collection, candidate);
+}
+
+/* ---- the commit ----------------------------------------------------------------------------------- */
+
+struct reaping {
+    struct commit commit;
+    struct walk *walk;
+    const struct collection *collection; /* newest */
+    struct storage_counters gone;
+};
+
+static void delete_slot(struct reaping *reaping, struct storage_batch *batch,
+                        const struct stamp *stamp)
+{
+    struct engine *engine = reaping->walk->pass->engine;
+    uint8_t slot[ROW_SLOT_BYTES];
+
+    row_key_slot(slot, stamp->lane, expiry_order(stamp), stamp->seq);
+    storage_delete(engine->storage, batch,
+                   address(reaping->collection->state->partition, SPACE_BODIES),
+                   bytes_of(slot, sizeof(slot)));
+    group_note(engine, reaping->collection->state, stamp, -1);
+}
+
+static void append_removal(struct reaping *reaping, struct storage_batch *batch,
+                           const struct candidate *candidate)
+{
+    struct storage *storage = reaping->walk->pass->engine->storage;
+    struct row_address rows = address(reaping->collection->state->partition, SPACE_ROWS);
+
+    delete_slot(reaping, batch, &candidate->stamp);
+    if (candidate->owns_rows)
+        storage_delete(storage, batch, rows, candidate->locator_key);
+    for (size_t i = 0; i < candidate->entries.count; i++)
+        storage_delete(storage, batch, rows, candidate->index_keys[i]);
+    reaping->gone.first++;
+    reaping->gone.second += candidate->stamp.body_len;
+}
+
+static status append_move(struct reaping *reaping, struct storage_batch *batch,
+                          const struct candidate *candidate)
+{
+    struct written_document moved = { .state = reaping->collection->state,
+                                      .stamp = &candidate->fresh,
+                                      .birth_seq = candidate->birth_seq,
+                                      .locator_key = candidate->locator_key,
+                                      .entries = &candidate->entries,
+                                      .index_keys = candidate->index_keys };
+    bytes key = bytes_from(candidate->locator_key, 1);
+    struct arena *arena = reaping->walk->pass->arena;
+    size_t head_len = row_body_head_len(&candidate->fresh, key.len);
+    void *value;
+
+    TRY(arena_take(arena, head_len + candidate->document.len, &value));
+    memcpy((uint8_t *)value + head_len, candidate->document.data, candidate->document.len);
+    moved.body_value = value;
+    moved.body_value_len = head_len + candidate->document.len;
+    delete_slot(reaping, batch, &candidate->stamp);
+    write_put_rows(reaping->walk->pass->engine, batch, &moved);
     return STATUS_OK;
 }
 
@@ -165,27 +228,15 @@ static status reaping_stamp(struct commit *commit, struct storage_batch *batch)
 {
     struct reaping *reaping = commit->owner;
     struct walk *walk = reaping->walk;
-    struct engine *engine = walk->pass->engine;
-    struct row_address rows = address(reaping->collection->state->partition, SPACE_ROWS);
-    struct row_address bodies = address(reaping->collection->state->partition, SPACE_BODIES);
-    uint8_t slot[ROW_SLOT_BYTES];
 
-    if (!group_reserve(engine, walk->count))
+    if (!group_reserve(walk->pass->engine, 2 * walk->count))
         return status_of(OUT_OF_MEMORY, "the server has no memory to commit");
     for (size_t i = 0; i < walk->count; i++) {
-        struct candidate *candidate = &walk->candidates[i];
-        if (!candidate->is_dead)
-            continue;
-        row_key_slot(slot, candidate->stamp.lane, expiry_order(&candidate->stamp),
-                     candidate->stamp.seq);
-        storage_delete(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)));
-        if (candidate->owns_rows)
-            storage_delete(engine->storage, batch, rows, candidate->locator_key);
-        for (size_t k = 0; k < candidate->index_key_count; k++)
-            storage_delete(engine->storage, batch, rows, candidate->index_keys[k]);
-        group_note(engine, reaping->collection->state, &candidate->stamp, -1);
-        reaping->gone.first++;
-        reaping->gone.second += candidate->stamp.body_len;
+        const struct candidate *candidate = &walk->candidates[i];
+        if (candidate->is_dead)
+            append_removal(reaping, batch, candidate);
+        else if (candidate->is_moving)
+            TRY(append_move(reaping, batch, candidate));
     }
     return STATUS_OK;
 }
@@ -225,7 +276,15 @@ static status latch_candidates(struct walk *walk, struct latch_set *out)
     return STATUS_OK;
 }
 
-static status remove_latched(struct walk *walk, struct reaping *reaping)
+static void count_reaped(struct purge_pass *pass, struct collection_state *state,
+                         struct storage_counters gone)
+{
+    purge_count(pass, state, gone);
+    metrics_add(pass->engine->metrics, METRIC_purge_reaped_total, (uint64_t)gone.first);
+    pass->result->reaped += (uint64_t)gone.first;
+}
+
+static status change_latched(struct walk *walk, struct reaping *reaping)
 {
     struct purge_pass *pass = walk->pass;
     struct collection_state *state = walk->collection->state;
@@ -238,18 +297,11 @@ static status remove_latched(struct walk *walk, struct reaping *reaping)
     reaping->commit =
         (struct commit){ .stamp = reaping_stamp, .done = reaping_done, .owner = reaping };
     TRY(commit_and_wait(pass->engine->queue, &reaping->commit));
-    atomic_fetch_add(&state->purged_documents, (uint64_t)reaping->gone.first);
-    atomic_fetch_add(&state->purged_bytes, (uint64_t)reaping->gone.second);
-    metrics_add(pass->engine->metrics, METRIC_purge_documents_total, (uint64_t)reaping->gone.first);
-    metrics_add(pass->engine->metrics, METRIC_purge_bytes_total, (uint64_t)reaping->gone.second);
-    metrics_add(pass->engine->metrics, METRIC_purge_reaped_total, (uint64_t)reaping->gone.first);
-    pass->result->documents += (uint64_t)reaping->gone.first;
-    pass->result->bytes += (uint64_t)reaping->gone.second;
-    pass->result->reaped += (uint64_t)reaping->gone.first;
+    count_reaped(pass, state, reaping->gone);
     return STATUS_OK;
 }
 
-static status remove_candidates(struct walk *walk)
+static status change_candidates(struct walk *walk)
 {
     struct engine *engine = walk->pass->engine;
     struct reaping reaping = { .walk = walk };
@@ -260,7 +312,7 @@ static status remove_candidates(struct walk *walk)
     TRY(latch_candidates(walk, &latches));
     gate_enter(&walk->collection->state->gate);
     latch_set_take(&engine->latches, &latches);
-    status s = remove_latched(walk, &reaping);
+    status s = change_latched(walk, &reaping);
     latch_set_give(&engine->latches, &latches);
     gate_leave(&walk->collection->state->gate);
     return s;
@@ -275,13 +327,13 @@ static status walk_all(struct walk *walk)
 
     while (!walk->is_finished) {
         arena_position mark = arena_mark(arena);
-        walk->count = 0;
+        walk->count = walk->size = 0;
         purge_yield(walk->pass);
         status s = ARENA_NEW(arena, LIMIT_BACKGROUND_BATCH, &walk->candidates);
         if (s.code == OK)
             s = find_page(walk);
         if (s.code == OK)
-            s = remove_candidates(walk);
+            s = change_candidates(walk);
         if (walk->after.len == sizeof(position))
             memcpy(position, walk->after.data, sizeof(position));
         walk->after = bytes_of(position, walk->after.len);
@@ -301,44 +353,19 @@ static bool is_needed(struct purge_pass *pass, const struct collection *collecti
     return false;
 }
 
-/* True if every row whose body is gone has left; not so while somebody looks at an older picture. */
-static status sweep_rows(struct purge_pass *pass, const struct collection *collection, bool *out)
-{
-    struct engine *engine = pass->engine;
-    uint64_t idle_count = atomic_load(&engine->sweep->idle_count);
-
-    *out = false;
-    TRY(storage_sweep(engine->storage, collection->state->partition, BYTES_NONE, BYTES_NONE));
-    *out = atomic_load(&engine->sweep->idle_count) == idle_count;
-    return STATUS_OK;
-}
-
 status reaper_visit(struct purge_pass *pass, struct request *request,
                     const struct collection *collection)
 {
-    struct walk walk = { .pass = pass,
-                         .request = request,
-                         .collection = collection,
-                         .is_pure = true,
-                         .next_foreign_end = TIME_NEVER };
-
-    bool is_swept = true;
+    struct walk walk = { .pass = pass, .request = request, .collection = collection };
 
     if (!is_needed(pass, collection))
         return STATUS_OK;
     atomic_store(&pass->engine->purger.collection_id, collection->id);
     collection->state->next_walk_at = pass->cutoff + WALK_PAUSE_MS;
     TRY(walk_all(&walk));
-    if (walk.next_foreign_end != TIME_NEVER)
-        collection->state->next_walk_at = expiry_later(collection->state->next_walk_at,
-                                                       walk.next_foreign_end);
-    if (!collection->needs_clean_up && !walk.is_pure)
-        return STATUS_OK;
     /* Horizons keep the dead dead: they go only when no row of theirs is left. */
     if (collection->needs_clean_up)
-        TRY(sweep_rows(pass, collection, &is_swept));
-    if (!is_swept)
-        return STATUS_OK;
+        TRY(reaper_clean_rows(pass, request, collection));
     return collection_finish_clean_up(pass->engine, pass->arena, collection->id,
-                                      collection->version, walk.is_pure);
+                                      collection->version);
 }

@@ -7,7 +7,7 @@
  *        x id(5)                1 byte; a dropped collection whose rows are still to be erased
  *        n lane(1) second(10)   documents(8) bytes(8): counters of one second of a lane
  *        t lane(1)              documents(8) bytes(8): counters of a lane
- *        h lane(1)              order(8): the lane was cut off up to and including this order
+ *        h lane(1)              order(8) seq(8): everything up to both was cut off
  *        b index(5)             cursor of an index build: 1 byte 'k', then the last document key
  * ROWS   L key                  stamp birth(8)
  *        I index(5) values key  stamp length of values(2)
@@ -288,6 +288,16 @@ bool row_read_index(bytes value, struct stamp *out, size_t *values_len_out)
     struct reader reader = reader_of(rest);
     *values_len_out = reader_u16(&reader);
     return reader_is_done(&reader);
+}
+
+bool row_read_any_stamp(bytes key, bytes value, struct stamp *out)
+{
+    uint64_t birth;
+    size_t values_len;
+
+    if (key.len > 0 && key.data[0] == ROW_TAG_LOCATOR)
+        return row_read_locator(value, out, &birth);
+    return key.len > 0 && key.data[0] == ROW_TAG_INDEX && row_read_index(value, out, &values_len);
 }
 
 size_t row_body_head_len(const struct stamp *stamp, size_t key_len)

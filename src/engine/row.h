@@ -75,6 +75,8 @@ bool row_read_stamp(bytes value, struct stamp *out, bytes *rest_out);
 bool row_read_locator(bytes value, struct stamp *out, uint64_t *birth_out);
 /* Index row: stamp, length of the encoded values in the key (the rest of the key is the document's). */
 bool row_read_index(bytes value, struct stamp *out, size_t *values_len_out);
+/* The stamp of either. */
+bool row_read_any_stamp(bytes key, bytes value, struct stamp *out);
 /* Body: stamp, birth, document key, document. */
 struct row_body {
     struct stamp stamp;

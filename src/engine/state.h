@@ -16,7 +16,10 @@ struct lane_state {
     int64_t documents, bytes; /* physically there, the dead included */
     int64_t dead_upto_s;      /* the next two count the seconds up to this one */
     int64_t dead_documents, dead_bytes;
-    _Atomic int64_t cut_upto; /* bodies up to this order have been cut off at least once, ms */
+    /* Bodies up to this order, written no later than this seq, have been cut off. */
+    _Atomic int64_t cut_upto;
+    _Atomic uint64_t cut_seq;
+    _Atomic uint64_t cuts; /* how many; tells whether one came in between */
 };
 
 struct death_subscription {
@@ -101,7 +104,6 @@ struct purger {
 
 struct engine_sweep {
     _Atomic(struct engine *) engine; /* NULL until the engine is open: nothing is garbage */
-    _Atomic uint64_t idle_count;     /* sweeps that could not call anything garbage */
 };
 
 struct engine {
@@ -184,7 +186,7 @@ MUST_USE status index_finish_build(struct engine *engine, struct arena *arena,
                                    uint32_t collection_id, uint32_t index_id, bytes failure);
 /* Forgets rules and horizons that nobody needs any more; used by the purger. */
 MUST_USE status collection_finish_clean_up(struct engine *engine, struct arena *arena,
-                                           uint32_t collection_id, uint64_t version, bool is_pure);
+                                           uint32_t collection_id, uint64_t version);
 MUST_USE status collection_forget_dropped(struct engine *engine, struct arena *arena, uint32_t id);
 
 /* ---- document.c ---- */
@@ -201,7 +203,7 @@ MUST_USE status document_judge(struct engine *engine, struct storage_view *view,
                                const struct stamp *stamp, time_ms now, enum verdict *out);
 MUST_USE status document_key_split(const struct collection *collection, bytes joined,
                                    struct document_key *out);
-/* True if the place of this (dead) document was cut off: its body is gone or will go with the next cut. */
+/* True if this dead document was cut off; false says nothing, its body may be gone all the same. */
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp);
 
 /* ---- index_build.c, purger.c, reaper.c, worker.c, engine.c ---- */

@@ -46,8 +46,6 @@ static void *sweep_begin(void *owner)
     }
     if (pass)
         pass->cutoff = find_cutoff(&pass->request);
-    if (!pass || pass->cutoff == INT64_MIN)
-        atomic_fetch_add(&sweep->idle_count, 1);
     return pass;
 }
 
@@ -62,16 +60,6 @@ static void sweep_end(void *owner, void *context)
     memory_give(pass);
 }
 
-static bool read_any_stamp(bytes key, bytes value, struct stamp *out)
-{
-    uint64_t birth;
-    size_t values_len;
-
-    if (key.len > 0 && key.data[0] == ROW_TAG_LOCATOR)
-        return row_read_locator(value, out, &birth);
-    return key.len > 0 && key.data[0] == ROW_TAG_INDEX && row_read_index(value, out, &values_len);
-}
-
 static bool sweep_is_garbage(void *context, partition_id partition, bytes key, bytes value)
 {
     struct sweep_pass *pass = context;
@@ -79,7 +67,7 @@ static bool sweep_is_garbage(void *context, partition_id partition, bytes key, b
     uint32_t id;
 
     if (!pass || pass->cutoff == INT64_MIN || !row_collection_of(partition, &id) ||
-        !read_any_stamp(key, value, &stamp))
+        !row_read_any_stamp(key, value, &stamp))
         return false;
     if (!pass->last || pass->last->id != id)
         pass->last = catalog_find_by_id(&pass->request, id);

@@ -208,19 +208,21 @@ static status take_latches(struct write *write)
 
 /* ---- step 2: what is there ------------------------------------------------------------------------ */
 
-/* The rows that an old version has in the indexes, and its document where somebody needs to hear of it. */
+/* The rows that an old version has in the indexes, and its document where somebody needs to hear of it.
+ * A dead one may have been cut off: then there is nothing to remove. */
 static status read_old_rows(struct write *write, struct document_change *change)
 {
     struct engine *engine = write->request->engine;
     struct arena *arena = write->request->arena;
-    bool needs_document = change->old_verdict == DEAD && atomic_load(&change->state->deaths);
     struct storage_value pin;
     struct row_body body;
     bytes copy;
 
-    if (change->collection->index_count == 0 && !needs_document)
-        return STATUS_OK;
     status s = body_read(engine, NULL, change->state->partition, &change->old, &pin, &body);
+    if (s.code == NOT_FOUND && change->old_verdict == DEAD) {
+        change->has_old = false;
+        return STATUS_OK;
+    }
     if (s.code == NOT_FOUND)
         return status_of(CORRUPT, "a document's body is missing");
     TRY(s);
@@ -235,22 +237,22 @@ static status load_change(struct write *write, struct document_change *change)
 {
     struct request *request = write->request;
     struct engine *engine = request->engine;
-    uint64_t birth = 0;
 
     TRY(document_locate(request, NULL, change->collection, change->locator_key, &change->old,
-                        &birth, &change->has_old));
+                        &change->birth_seq, &change->has_old));
     if (!change->has_old)
         return STATUS_OK;
+    change->old_cuts = atomic_load(&change->state->lanes[change->old.lane].cuts);
     TRY(document_judge(engine, NULL, request->arena, change->collection, &change->old, request->now,
                        &change->old_verdict));
+    change->is_visible = change->old_verdict == ALIVE;
+    change->visible_seq = change->old.seq;
     if (change->old_verdict == DEAD && collection_is_cut(change->state, &change->old)) {
         change->has_old = false;
         return STATUS_OK;
     }
-    change->is_visible = change->old_verdict == ALIVE;
-    change->visible_seq = change->old.seq;
-    change->birth_seq = birth;
-    return read_old_rows(write, change);
+    bool needs_body = change->collection->index_count > 0 || change->old_verdict == DEAD;
+    return needs_body ? read_old_rows(write, change) : STATUS_OK;
 }
 
 static status find_change(struct write *write, const struct step_of_write *step,
@@ -438,24 +440,6 @@ static status decide(struct write *write, struct write_op *op, struct step_of_wr
 
 /* ---- step 4: laying out rows ---------------------------------------------------------------------- */
 
-static status pack_dates(struct write *write, struct document_change *change)
-{
-    const struct expiry_policy *policy = &change->collection->policy;
-    struct buffer dates = buffer_in(write->request->arena);
-    uint8_t packed[STAMP_DATE_BYTES];
-    time_ms date;
-
-    for (size_t i = 0; i < policy->rule_count; i++) {
-        const struct date_rule *rule = &policy->rules[i];
-        if (rule->retired_seq != UINT64_MAX || !rule_covers(change, rule) ||
-            !expiry_earliest_date(rule->path, change->document, write->request->arena, &date))
-            continue;
-        stamp_pack_date(packed, rule->number, date);
-        buffer_append(&dates, bytes_of(packed, sizeof(packed)));
-    }
-    return buffer_finish(&dates, &change->fresh.dates);
-}
-
 static status lay_out_body(struct write *write, struct document_change *change)
 {
     bytes key = bytes_from(change->locator_key, 1);
@@ -469,52 +453,20 @@ static status lay_out_body(struct write *write, struct document_change *change)
     return STATUS_OK;
 }
 
-/* A partial index expires only what it contains. */
-bool rule_covers(const struct document_change *change, const struct date_rule *rule)
-{
-    const struct index *index = index_by_id(change->collection, rule->index_id);
-
-    if (!index || !index->definition.is_partial)
-        return true;
-    for (size_t i = 0; i < change->entries.count; i++) {
-        if (change->entries.items[i].index_id == rule->index_id)
-            return true;
-    }
-    return false;
-}
-
-static status entry_key(struct arena *arena, const struct index_entry *entry, bytes document_key,
-                        bytes *out)
-{
-    struct buffer key = buffer_in(arena);
-
-    row_key_index(&key, entry->index_id);
-    buffer_append(&key, entry->values);
-    buffer_append(&key, document_key);
-    return buffer_finish(&key, out);
-}
-
-static status entry_keys(struct arena *arena, const struct document_change *change,
-                         const struct index_entries *entries, bytes **out)
-{
-    TRY(ARENA_NEW(arena, entries->count, out));
-    for (size_t i = 0; i < entries->count; i++)
-        TRY(entry_key(arena, &entries->items[i], bytes_from(change->locator_key, 1), &(*out)[i]));
-    return STATUS_OK;
-}
-
 static status lay_out(struct write *write, struct document_change *change)
 {
     struct arena *arena = write->request->arena;
 
     if (change->has_old)
-        TRY(entry_keys(arena, change, &change->old_entries, &change->old_keys));
+        TRY(index_row_keys(arena, &change->old_entries, bytes_from(change->locator_key, 1),
+                           &change->old_keys));
     if (!change->has_new)
         return STATUS_OK;
     change->fresh.own_ttl = change->own_ttl;
     change->fresh.body_len = (uint32_t)change->document.len;
-    TRY(pack_dates(write, change));
-    TRY(entry_keys(arena, change, &change->entries, &change->keys));
+    TRY(index_pack_dates(arena, change->collection, &change->entries, change->document,
+                         &change->fresh.dates));
+    TRY(index_row_keys(arena, &change->entries, bytes_from(change->locator_key, 1), &change->keys));
     return lay_out_body(write, change);
 }
 

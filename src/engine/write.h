@@ -23,6 +23,7 @@ struct document_change {
     bool has_old; /* rows are there, alive or dead, to be removed */
     struct stamp old;
     enum verdict old_verdict;
+    uint64_t old_cuts;  /* of its lane, when it was looked at */
     bytes old_document; /* only where indexes or a reader of deaths need it */
     struct index_entries old_entries;
     bytes *old_keys;
@@ -73,7 +74,6 @@ struct write {
 MUST_USE status write_prepare(struct request *request, struct write_op *ops, size_t count,
                               enum write_mode mode, struct write **out);
 void write_release(struct write *write);
-bool rule_covers(const struct document_change *change, const struct date_rule *rule);
 
 /* write_commit.c: on the committing thread */
 status write_stamp(struct commit *commit, struct storage_batch *batch);

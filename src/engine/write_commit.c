@@ -55,6 +55,21 @@ static bool is_kept(const struct document_change *change, const struct index_ent
     return false;
 }
 
+/* A dead document may have been cut off since this write looked: then it is counted out already. */
+static bool was_cut_since(struct engine *engine, const struct document_change *change)
+{
+    struct storage_value pin;
+    struct row_body body;
+
+    if (change->old_verdict != DEAD ||
+        change->old_cuts == atomic_load(&change->state->lanes[change->old.lane].cuts))
+        return false;
+    if (body_read(engine, NULL, change->state->partition, &change->old, &pin, &body).code != OK)
+        return true;
+    storage_value_release(engine->storage, &pin);
+    return false;
+}
+
 static void remove_old(struct engine *engine, struct storage_batch *batch,
                        const struct document_change *change)
 {
@@ -69,42 +84,59 @@ static void remove_old(struct engine *engine, struct storage_batch *batch,
     }
     if (!change->has_new)
         storage_delete(engine->storage, batch, rows, change->locator_key);
-    /* A dead document may have been cut off since this write looked: then it is counted out already. */
-    if (change->old_verdict == DEAD && collection_is_cut(change->state, &change->old))
+    if (was_cut_since(engine, change))
         return;
     row_key_slot(slot, change->old.lane, expiry_order(&change->old), change->old.seq);
     storage_delete(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)));
     group_note(engine, change->state, &change->old, -1);
 }
 
+void write_put_rows(struct engine *engine, struct storage_batch *batch,
+                    const struct written_document *document)
+{
+    const struct stamp *stamp = document->stamp;
+    struct row_address rows = address(document->state->partition, SPACE_ROWS);
+    struct row_address bodies = address(document->state->partition, SPACE_BODIES);
+    uint8_t value[ROW_STAMP_BYTES_MAX + 8];
+    uint8_t slot[ROW_SLOT_BYTES];
+    size_t stamp_len = row_stamp_len(stamp);
+
+    row_write_body_head(document->body_value, stamp, document->birth_seq,
+                        bytes_from(document->locator_key, 1));
+    row_key_slot(slot, stamp->lane, expiry_order(stamp), stamp->seq);
+    storage_put(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)),
+                bytes_of(document->body_value, document->body_value_len));
+    row_write_stamp(value, stamp);
+    put_number(value + stamp_len, document->birth_seq, 8);
+    storage_put(engine->storage, batch, rows, document->locator_key,
+                bytes_of(value, stamp_len + 8));
+    for (size_t i = 0; i < document->entries->count; i++) {
+        put_number(value + stamp_len, document->entries->items[i].values.len, 2);
+        storage_put(engine->storage, batch, rows, document->index_keys[i],
+                    bytes_of(value, stamp_len + 2));
+    }
+    group_note(engine, document->state, stamp, 1);
+}
+
 static void put_new(struct engine *engine, struct storage_batch *batch,
                     struct document_change *change)
 {
-    struct row_address rows = address(change->state->partition, SPACE_ROWS);
-    struct row_address bodies = address(change->state->partition, SPACE_BODIES);
-    uint8_t value[ROW_STAMP_BYTES_MAX + 8];
-    uint8_t slot[ROW_SLOT_BYTES];
-    size_t stamp_len = row_stamp_len(&change->fresh);
+    const struct expiry_policy *policy = &change->collection->policy;
+    struct written_document document = { .state = change->state,
+                                         .stamp = &change->fresh,
+                                         .birth_seq = change->birth_seq,
+                                         .locator_key = change->locator_key,
+                                         .entries = &change->entries,
+                                         .index_keys = change->keys,
+                                         .body_value = change->body_value,
+                                         .body_value_len = change->body_value_len };
 
     /* Only now is the time of writing known, and with it the rule that ends the document first. */
-    change->fresh.lane = expiry_choose_lane(&change->collection->policy, &change->fresh);
-    row_write_body_head(change->body_value, &change->fresh, change->birth_seq,
-                        bytes_from(change->locator_key, 1));
-    row_key_slot(slot, change->fresh.lane, expiry_order(&change->fresh), change->fresh.seq);
-    storage_put(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)),
-                bytes_of(change->body_value, change->body_value_len));
-    row_write_stamp(value, &change->fresh);
-    put_number(value + stamp_len, change->birth_seq, 8);
-    storage_put(engine->storage, batch, rows, change->locator_key, bytes_of(value, stamp_len + 8));
-    for (size_t i = 0; i < change->entries.count; i++) {
-        put_number(value + stamp_len, change->entries.items[i].values.len, 2);
-        storage_put(engine->storage, batch, rows, change->keys[i], bytes_of(value, stamp_len + 2));
-    }
-    group_note(engine, change->state, &change->fresh, 1);
-    engine->group.earliest_end = expiry_earlier(engine->group.earliest_end,
-                                                expiry_lane_deadline(&change->collection->policy,
-                                                                     change->fresh.lane,
-                                                                     expiry_order(&change->fresh)));
+    change->fresh.lane = expiry_choose_lane(policy, &change->fresh);
+    write_put_rows(engine, batch, &document);
+    time_ms ends_at = expiry_lane_deadline(policy, change->fresh.lane,
+                                           expiry_order(&change->fresh));
+    engine->group.earliest_end = expiry_earlier(engine->group.earliest_end, ends_at);
 }
 
 status write_stamp(struct commit *commit, struct storage_batch *batch)

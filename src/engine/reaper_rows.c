@@ -1,0 +1,208 @@
+/* Reaper, rows: removes locators and index rows of the dead whose bodies are gone.
+ *
+ * Usually they are garbage that the sweeper takes along. Before horizons are forgotten, which would make
+ * some of them look alive, they have to be gone for certain: so all rows are walked, and each dead one
+ * without a body is deleted under its document's latch, after it was read again.
+ *
+ * Runs inside a purger pass. Start reading at reaper_clean_rows(). */
+#include "engine/purger_parts.h"
+
+enum { PAGE_ROWS = 5000 };
+
+struct dead_row {
+    bytes key;
+    uint64_t seq;
+    uint16_t stripe;
+    bool is_garbage;
+};
+
+struct row_walk {
+    struct commit commit;
+    struct purge_pass *pass;
+    const struct collection *collection;
+    bytes after;
+    bool is_finished;
+    struct dead_row *rows;
+    size_t count;
+};
+
+/* The document key at the end of a row's key. */
+static bytes document_key_of(bytes key, const struct stamp *stamp, bytes value)
+{
+    struct stamp again = *stamp;
+    size_t values_len;
+    uint32_t id;
+    bytes rest;
+
+    if (key.data[0] == ROW_TAG_LOCATOR)
+        return bytes_from(key, 1);
+    if (!row_index_id_of(key, &id, &rest) || !row_read_index(value, &again, &values_len))
+        return BYTES_NONE;
+    return bytes_from(rest, values_len);
+}
+
+static status is_garbage(struct row_walk *walk, const struct collection *collection,
+                         const struct stamp *stamp, bool *out)
+{
+    struct engine *engine = walk->pass->engine;
+    struct storage_value pin;
+    struct row_body body;
+    enum verdict verdict;
+
+    *out = false;
+    TRY(document_judge(engine, NULL, walk->pass->arena, collection, stamp, walk->pass->cutoff,
+                       &verdict));
+    if (verdict != DEAD)
+        return STATUS_OK;
+    status s = body_read(engine, NULL, collection->state->partition, stamp, &pin, &body);
+    *out = s.code == NOT_FOUND;
+    if (s.code == OK)
+        storage_value_release(engine->storage, &pin);
+    return s.code == NOT_FOUND ? STATUS_OK : s;
+}
+
+static status look_at(struct row_walk *walk, bytes key, bytes value)
+{
+    struct arena *arena = walk->pass->arena;
+    struct stamp stamp;
+    bool is_dead;
+
+    if (!row_read_any_stamp(key, value, &stamp))
+        return status_of(CORRUPT, "a stored row is damaged");
+    TRY(is_garbage(walk, walk->collection, &stamp, &is_dead));
+    if (!is_dead)
+        return STATUS_OK;
+    struct dead_row *row = &walk->rows[walk->count++];
+    struct buffer locator = buffer_in(arena);
+    bytes locator_key;
+    row_key_locator(&locator, (struct document_key){ .id = document_key_of(key, &stamp, value) });
+    TRY(buffer_finish(&locator, &locator_key));
+    row->seq = stamp.seq;
+    row->stripe = latch_stripe(bytes_hash(locator_key, walk->collection->state->id));
+    return arena_copy(arena, key, &row->key);
+}
+
+static status find_page(struct row_walk *walk)
+{
+    struct arena *arena = walk->pass->arena;
+    struct buffer start = buffer_in(arena), last = buffer_in(arena);
+    struct storage_range range = { 0 };
+    struct storage_scan *scan;
+    bytes key, value;
+    size_t seen = 0;
+    status s = STATUS_OK;
+
+    buffer_append(&start, walk->after);
+    buffer_append_byte(&start, 0x01);
+    TRY(buffer_finish(&start, &range.start));
+    TRY(storage_scan_open(walk->pass->engine->storage, NULL,
+                          address(walk->collection->state->partition, SPACE_ROWS), &range, &scan));
+    while (s.code == OK && seen < PAGE_ROWS && walk->count < LIMIT_BACKGROUND_BATCH) {
+        walk->is_finished = !storage_scan_next(scan, &key, &value);
+        if (walk->is_finished)
+            break;
+        seen++;
+        last.len = 0;
+        buffer_append(&last, key);
+        s = look_at(walk, key, value);
+    }
+    if (s.code == OK)
+        s = storage_scan_status(scan);
+    storage_scan_close(scan);
+    TRY(s);
+    return seen > 0 ? buffer_finish(&last, &walk->after) : STATUS_OK;
+}
+
+static status rows_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct row_walk *walk = commit->owner;
+
+    for (size_t i = 0; i < walk->count; i++) {
+        if (walk->rows[i].is_garbage)
+            storage_delete(walk->pass->engine->storage, batch,
+                           address(walk->collection->state->partition, SPACE_ROWS),
+                           walk->rows[i].key);
+    }
+    return STATUS_OK;
+}
+
+/* Is it still the same row, and still garbage under the newest policy? */
+static status judge_again(struct row_walk *walk, const struct collection *collection,
+                          struct dead_row *row)
+{
+    struct storage *storage = walk->pass->engine->storage;
+    struct storage_value pin;
+    struct stamp stamp;
+    bytes dates;
+
+    status s = storage_get(storage, NULL, address(collection->state->partition, SPACE_ROWS),
+                           row->key, &pin);
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    bool is_same = row_read_any_stamp(row->key, pin.value, &stamp) && stamp.seq == row->seq;
+    s = is_same ? arena_copy(walk->pass->arena, stamp.dates, &dates) : STATUS_OK;
+    storage_value_release(storage, &pin);
+    if (!is_same || s.code != OK)
+        return s;
+    stamp.dates = dates;
+    return is_garbage(walk, collection, &stamp, &row->is_garbage);
+}
+
+static status delete_latched(struct row_walk *walk)
+{
+    struct collection_state *state = walk->collection->state;
+
+    if (atomic_load(&state->is_dropped))
+        return STATUS_OK;
+    for (size_t i = 0; i < walk->count; i++)
+        TRY(judge_again(walk, atomic_load(&state->current), &walk->rows[i]));
+    walk->commit = (struct commit){ .stamp = rows_stamp, .owner = walk };
+    return commit_and_wait(walk->pass->engine->queue, &walk->commit);
+}
+
+static status delete_page(struct row_walk *walk)
+{
+    struct engine *engine = walk->pass->engine;
+    struct latch_set latches = { .count = walk->count };
+
+    if (walk->count == 0)
+        return STATUS_OK;
+    TRY(ARENA_NEW(walk->pass->arena, walk->count, &latches.stripes));
+    for (size_t i = 0; i < walk->count; i++)
+        latches.stripes[i] = walk->rows[i].stripe;
+    latch_set_sort(&latches);
+    gate_enter(&walk->collection->state->gate);
+    latch_set_take(&engine->latches, &latches);
+    status s = delete_latched(walk);
+    latch_set_give(&engine->latches, &latches);
+    gate_leave(&walk->collection->state->gate);
+    return s;
+}
+
+status reaper_clean_rows(struct purge_pass *pass, struct request *request,
+                         const struct collection *collection)
+{
+    struct row_walk walk = { .pass = pass, .collection = collection };
+    uint8_t *position;
+
+    (void)request;
+    TRY(ARENA_NEW(pass->arena, 2 * LIMIT_KEY_BYTES + 64, &position));
+    while (!walk.is_finished) {
+        arena_position mark = arena_mark(pass->arena);
+        walk.count = 0;
+        purge_yield(pass);
+        status s = ARENA_NEW(pass->arena, LIMIT_BACKGROUND_BATCH, &walk.rows);
+        if (s.code == OK)
+            s = find_page(&walk);
+        if (s.code == OK)
+            s = delete_page(&walk);
+        ASSERT(walk.after.len <= 2 * LIMIT_KEY_BYTES + 64);
+        if (walk.after.len > 0)
+            memmove(position, walk.after.data, walk.after.len);
+        walk.after = bytes_of(position, walk.after.len);
+        arena_release(pass->arena, mark);
+        TRY(s);
+    }
+    return STATUS_OK;
+}
