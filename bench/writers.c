@@ -28,7 +28,7 @@ struct writer {
     uint8_t document[BENCH_DOCUMENT_BYTES];
 };
 
-/* One round. `ready` and `running` are guarded by the lock. */
+/* One round. `ready` and `sleeping` are guarded by the lock. */
 struct load {
     struct bench *b;
     struct bare *bare;
@@ -39,7 +39,6 @@ struct load {
     pthread_cond_t changed;
     struct writer *ready;
     size_t sleeping;
-    size_t running;
     struct writer writers[WRITERS_MAX];
 };
 
@@ -151,8 +150,18 @@ static void start_threads(struct load *load, enum way way, size_t writers, size_
     }
 }
 
-/* Inserts per second. */
-static double run(struct load *load, enum way way, size_t writers, double seconds)
+struct round {
+    double rate;       /* inserts per second */
+    double per_commit; /* inserts that went to disk together; unknown for BARE */
+    double cpu_us;     /* of the whole process, per insert */
+};
+
+static uint64_t commits(const struct load *load)
+{
+    return metrics_read(&load->b->metrics, METRIC_commit_groups_total);
+}
+
+static struct round run(struct load *load, enum way way, size_t writers, double seconds)
 {
     const size_t workers = (size_t)bench_number("WORKERS", 3);
     pthread_t threads[WRITERS_MAX];
@@ -166,45 +175,67 @@ static double run(struct load *load, enum way way, size_t writers, double second
         load->writers[i].next = load->ready;
         load->ready = &load->writers[i];
     }
-    const double started = bench_now_s();
+    const uint64_t commits_before = commits(load);
+    const double cpu_before = bench_cpu_s(), started = bench_now_s();
     start_threads(load, way, writers, workers, threads);
     bench_sleep_ms((long)(1000 * seconds));
     atomic_store(&load->is_over, true);
-    const double rate = (double)atomic_load(&load->inserted) / (bench_now_s() - started);
+    const double inserted = (double)atomic_load(&load->inserted);
+    struct round round = {
+        .rate = inserted / (bench_now_s() - started),
+        .per_commit = inserted / (double)(commits(load) - commits_before),
+        .cpu_us = 1e6 * (bench_cpu_s() - cpu_before) / inserted,
+    };
     pthread_mutex_lock(&load->lock);
     pthread_cond_broadcast(&load->changed);
     pthread_mutex_unlock(&load->lock);
     for (size_t i = 0; i < (way == BEGIN ? workers : writers); i++)
         pthread_join(threads[i], NULL);
-    return rate;
+    return round;
 }
 
-static void compare(struct load *load, size_t writers, size_t rounds, double seconds)
+/* By rate: the round in the middle stands for all. */
+static int compare_rounds(const void *a, const void *b)
 {
-    double rates[WAY_COUNT][ROUNDS_MAX], ratios[WAY_COUNT][ROUNDS_MAX];
+    return bench_compare(&((const struct round *)a)->rate, &((const struct round *)b)->rate);
+}
+
+static void show(enum way way, size_t writers, struct round *rounds, double *ratios, size_t count)
+{
+    const double ratio = bench_median(ratios, count);
     char name[128], value[128];
 
-    for (size_t r = 0; r < rounds; r++) {
-        for (enum way way = 0; way < WAY_COUNT; way++)
-            rates[way][r] = run(load, way, writers, seconds);
-        for (enum way way = 0; way < WAY_COUNT; way++)
-            ratios[way][r] = rates[way][r] / rates[BARE][r];
+    qsort(rounds, count, sizeof(*rounds), compare_rounds);
+    printf("%2zu writers, %-5s: %6.0f/s, %.2f times bare (%.2f to %.2f), %5.1f us cpu per insert",
+           writers, way_names[way], rounds[count / 2].rate, ratio, ratios[0], ratios[count - 1],
+           rounds[count / 2].cpu_us);
+    if (way == BARE) {
+        printf("\n");
+        return;
     }
-    for (enum way way = 0; way < WAY_COUNT; way++) {
-        const double ratio = bench_median(ratios[way], rounds);
-        printf("%2zu writers, %s: %.0f/s, %.2f times bare (%.2f to %.2f)\n", writers,
-               way_names[way], bench_median(rates[way], rounds), ratio, ratios[way][0],
-               ratios[way][rounds - 1]);
-        if (way == BARE || (way == WAIT && writers < WRITERS_MAX))
-            continue;
-        snprintf(name, sizeof(name), "writers: %zu, %s against RocksDB's group commit", writers,
-                 way == BEGIN ? "commits not waited for" : "a thread each");
-        snprintf(value, sizeof(value), "%.2f times", ratio);
-        if (way == BEGIN && writers == WRITERS_MAX)
-            bench_figure(name, value, ">= 1.8 times", ratio >= 1.8);
-        else
-            printf("FIGURE | %s | %s | - | -\n", name, value);
+    printf(", %.1f inserts per commit\n", rounds[count / 2].per_commit);
+    snprintf(name, sizeof(name), "writers: %zu, %s against RocksDB's group commit", writers,
+             way == BEGIN ? "commits not waited for" : "a thread each");
+    snprintf(value, sizeof(value), "%.2f times", ratio);
+    if (way == BEGIN && writers == WRITERS_MAX)
+        bench_figure(name, value, ">= 1.8 times", ratio >= 1.8);
+    else
+        printf("FIGURE | %s | %s | - | -\n", name, value);
+}
+
+static void compare(struct load *load, size_t writers, size_t count, double seconds)
+{
+    struct round rounds[WAY_COUNT][ROUNDS_MAX];
+    double ratios[WAY_COUNT][ROUNDS_MAX];
+
+    for (size_t r = 0; r < count; r++) {
+        for (enum way way = 0; way < WAY_COUNT; way++)
+            rounds[way][r] = run(load, way, writers, seconds);
+        for (enum way way = 0; way < WAY_COUNT; way++)
+            ratios[way][r] = rounds[way][r].rate / rounds[BARE][r].rate;
     }
+    for (enum way way = 0; way < WAY_COUNT; way++)
+        show(way, writers, rounds[way], ratios[way], count);
 }
 
 int main(void)

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/limits.h"
 #include "server/http.h"
-#include "server/limits.h"
 
 enum { PARTS_MAX = 8 };
 

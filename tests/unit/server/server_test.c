@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/limits.h"
+#include "base/limits.h"
 #include "server/server.h"
 
 enum { LARGE_BYTES = 3 * 1024 * 1024, RECEIVE_SECONDS_MAX = 20 };
