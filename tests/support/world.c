@@ -19,7 +19,7 @@ const char *backing_name(enum backing backing)
 
 /* ---- life ------------------------------------------------------------------------------------------- */
 
-void world_prepare(struct world *w, enum backing backing)
+static void prepare(struct world *w, enum backing backing)
 {
     *w = (struct world){ .backing = backing };
     atomic_store(&w->time.wall, WORLD_START);
@@ -27,8 +27,19 @@ void world_prepare(struct world *w, enum backing backing)
     w->log = log_to(STDERR_FILENO, LOG_SILENT);
     w->arena = arena_open(ARENA_BYTES);
     CHECK(w->arena != NULL);
+}
+
+void world_prepare(struct world *w, enum backing backing)
+{
+    prepare(w, backing);
     if (backing == ON_ROCKSDB)
         check_temp_dir(w->path, sizeof(w->path));
+}
+
+void world_prepare_at(struct world *w, const char *path)
+{
+    prepare(w, ON_ROCKSDB);
+    snprintf(w->path, sizeof(w->path), "%s", path);
 }
 
 static bool is_field_one(void *context, bytes predicate, bytes document)
@@ -88,7 +99,7 @@ static status open_engine(struct world *w)
         .log = &w->log,
         .metrics = &w->metrics,
         .predicate = is_field_one,
-        .is_manual = true,
+        .is_manual = !w->is_threaded,
     };
     const status s = engine_open(w->storage, w->sweep, &options, w->arena, &w->engine);
     if (s.code != OK) {

@@ -42,6 +42,7 @@ struct world {
     struct storage *storage; /* what the engine stands on; a faulty one, so it can be armed */
     uint64_t start_fault;    /* which storage call of the next start fails; 0: none */
     struct engine *engine;
+    bool is_threaded; /* the engine purges and builds by itself; set before a start */
     char path[PATH_MAX];
 };
 
@@ -58,6 +59,8 @@ void world_crash(struct world *w);
 
 /* The steps of these, for tests that look between them or expect a start to fail. */
 void world_prepare(struct world *w, enum backing backing);
+/* On RocksDB, in a directory that the caller keeps. */
+void world_prepare_at(struct world *w, const char *path);
 MUST_USE status world_start(struct world *w);
 void world_stop(struct world *w);
 void world_kill(struct world *w);
