@@ -53,7 +53,7 @@ static status note_oldest(struct request *request, const struct collection *coll
         return STATUS_OK;
     TRY(s);
     int64_t age = int64_sub_saturating(
-        request->now, expiry_lane_deadline(&collection->policy, lane, second * 1000));
+        request->now, expiry_lane_deadline(&collection->policy, lane, row_second_start(second)));
     if (age > out->oldest_dead_age_ms)
         out->oldest_dead_age_ms = age;
     return STATUS_OK;
@@ -173,7 +173,8 @@ static status forecast_lane(struct request *request, const struct collection *co
                     from_s == INT64_MIN ? from_s : from_s + 1, INT64_MAX, &scan));
     while (slices_next(scan, &second, &slice)) {
         bool is_border = from_s != INT64_MIN && second == from_s + 1;
-        forecast_add(forecast, expiry_lane_deadline(&collection->policy, lane, second * 1000),
+        forecast_add(forecast,
+                     expiry_lane_deadline(&collection->policy, lane, row_second_start(second)),
                      (uint64_t)(slice.first - (is_border ? border.first : 0)));
     }
     status s = storage_scan_status(scan);

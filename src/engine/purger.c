@@ -202,7 +202,7 @@ static status bite(struct purge_pass *pass, const struct collection *collection,
     TRY(slices_open(pass->engine, pass->arena, collection->state, lane, INT64_MIN,
                     row_order_second(upto), &scan));
     while (documents < DEATHS_AT_ONCE && slices_next(scan, &second, &slice)) {
-        *bite_upto = second == row_order_second(upto) ? upto : second * 1000 + 999;
+        *bite_upto = second == row_order_second(upto) ? upto : row_second_start(second) + 999;
         *has_any = true;
         documents += slice.first;
     }
@@ -251,7 +251,7 @@ static status is_worth_cutting(struct purge_pass *pass, const struct collection 
         return STATUS_OK;
     TRY(s);
     time_ms due_at = int64_add_saturating(
-        expiry_lane_deadline(&collection->policy, lane, first_s * 1000), CUT_LINGER_MS);
+        expiry_lane_deadline(&collection->policy, lane, row_second_start(first_s)), CUT_LINGER_MS);
     if (first_s > upto_s) {
         pass->look_again_at = expiry_earlier(pass->look_again_at, due_at);
         return STATUS_OK;

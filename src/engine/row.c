@@ -143,6 +143,11 @@ int64_t row_order_second(time_ms order)
     return order / 1000 - (order % 1000 < 0);
 }
 
+time_ms row_second_start(int64_t second)
+{
+    return second < INT64_MIN / 1000 ? INT64_MIN : second * 1000;
+}
+
 void row_key_total(struct buffer *out, unsigned lane)
 {
     append_tagged_lane(out, ROW_TAG_TOTAL, lane);
