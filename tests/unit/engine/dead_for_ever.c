@@ -194,17 +194,22 @@ TEST(dead_for_ever, b5_nothing_brings_the_dead_back_in_memory)
 
 TEST(dead_for_ever, b5_nothing_brings_the_dead_back_on_disk)
 {
+    const enum purging step = check_scale() < 1 ? PURGE_AFTER : 1;
     EACH_ROW(attempts, a)
-        for (enum purging purging = NO_PURGE; purging < PURGE_BOTH; purging++)
+        for (enum purging purging = NO_PURGE; purging < PURGE_BOTH; purging += step)
             attempt(ON_ROCKSDB, a, purging);
 }
 
-/* Two attempts in a row, every pair of them. */
+/* Two attempts in a row, every pair of them; where tests are scaled down, every ninth. */
 TEST(dead_for_ever, b5_no_two_changes_in_a_row_bring_the_dead_back)
 {
+    const size_t stride = check_scale() < 1 ? 9 : 1;
+    size_t pair = 0;
     EACH_ROW(attempts, first)
         EACH_ROW(attempts, second) {
             struct world w;
+            if (pair++ % stride != 0)
+                continue;
             const bool is_twice_gone =
                 (first->act == drop_the_index || first->act == take_the_expiry_from_the_index) &&
                 (second->act == drop_the_index || second->act == drop_and_recreate_the_index ||
