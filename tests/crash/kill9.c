@@ -195,14 +195,12 @@ static void read_once(struct worker *worker)
 {
     struct writer *writer = worker->writer;
     struct report report = random_report(worker);
-    char text[32];
     struct document document;
     report.kind = GONE;
     report.version = worker->versions[report.collection][report.id];
-    snprintf(text, sizeof(text), "{'_id':%d}", report.id);
     struct request request = world_begin(&writer->w);
     const struct collection *c = world_find(&request, names[report.collection]);
-    const status s = document_read(&request, c, world_key(&request, c, text), &document);
+    const status s = document_read(&request, c, world_id_key(&request, c, report.id), &document);
     if (s.code == OK) {
         CHECK_EQ(version_of(document.bson), report.version, "document %d", report.id);
         document_release(&request, &document);
@@ -396,17 +394,14 @@ static const char *what_is_wrong(const struct entry *entry, uint32_t version, in
     return NULL;
 }
 
-static void verify_document(struct world *w, struct request *request, const struct ledger *ledger,
-                            int collection, int id, int pipe_end)
+static void verify_document(struct request *request, const struct ledger *ledger, int collection,
+                            int id, int pipe_end)
 {
     const struct entry *entry = &ledger->entries[collection][id];
     struct finding finding = { .collection = collection, .id = id };
     const struct collection *c = world_find(request, names[collection]);
     struct document document;
-    char text[32];
-    (void)w;
-    snprintf(text, sizeof(text), "{'_id':%d}", id);
-    const status s = document_read(request, c, world_key(request, c, text), &document);
+    const status s = document_read(request, c, world_id_key(request, c, id), &document);
     if (s.code == OK) {
         finding.version = version_of(document.bson);
         finding.at_ms = document.written_at_s * 1000;
@@ -451,7 +446,7 @@ _Noreturn static void run_verifier(const char *path, const struct ledger *ledger
         struct request request = world_begin(&w);
         for (int c = 0; c < COLLECTIONS; c++) {
             for (int id = 0; id < IDS; id++)
-                verify_document(&w, &request, ledger, c, id, pipe_end);
+                verify_document(&request, ledger, c, id, pipe_end);
             verify_scans(&request, names[c]);
         }
         world_end(&request);

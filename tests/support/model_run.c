@@ -195,14 +195,6 @@ void model_compare_document(struct model *m, const struct naive_document *want,
     arena_release(m->w.arena, mark);
 }
 
-static struct document_key key_of(struct request *request, const struct collection *collection,
-                                  int id)
-{
-    char text[32];
-    snprintf(text, sizeof(text), "{'_id':%d}", id);
-    return world_key(request, collection, text);
-}
-
 void model_compare_points(struct model *m, size_t collection)
 {
     const struct naive_collection *c = &m->collections[collection];
@@ -213,7 +205,8 @@ void model_compare_points(struct model *m, size_t collection)
     CHECK_EQ(request.now, m->now, "the request's now");
     for (int id = 0; id < NAIVE_IDS; id++) {
         struct document document;
-        const status s = document_read(&request, found, key_of(&request, found, id), &document);
+        const status s = document_read(&request, found, world_id_key(&request, found, id),
+                                       &document);
         CHECK_THAT(s.code == OK || s.code == NOT_FOUND, "%s: %s", status_code_name(s.code),
                    s.message);
         CHECK_EQ(s.code == OK, c->documents[id].is_there, "%s: document %d by its key", c->name,
@@ -347,8 +340,8 @@ void model_compare_old(struct model *m)
             struct document document;
             if (old->is_touched[i][id])
                 continue;
-            const status s = document_read(&old->request, found, key_of(&old->request, found, id),
-                                           &document);
+            const status s = document_read(&old->request, found,
+                                           world_id_key(&old->request, found, id), &document);
             CHECK_EQ(s.code, c->documents[id].is_there ? OK : NOT_FOUND,
                      "%s: document %d in the request begun at start + %" PRId64 ": %s", c->name, id,
                      old->request.now - WORLD_START, s.message);

@@ -331,6 +331,20 @@ struct document_key world_key(struct request *request, const struct collection *
     return key;
 }
 
+struct document_key world_id_key(struct request *request, const struct collection *collection,
+                                 int id)
+{
+    const uint32_t bits = (uint32_t)id;
+    const uint8_t raw[] = { (uint8_t)bits, (uint8_t)(bits >> 8), (uint8_t)(bits >> 16),
+                            (uint8_t)(bits >> 24) };
+    const uint8_t empty[] = { 5, 0, 0, 0, 0 };
+    const struct value value = { .type = VALUE_INT32, .raw = bytes_of(raw, sizeof(raw)) };
+    struct document_key key;
+    CHECK_OK(
+        document_key_make(request->arena, collection, bytes_of(empty, sizeof(empty)), value, &key));
+    return key;
+}
+
 static status make_op(struct request *request, const char *collection, enum write_kind kind,
                       const char *text, struct write_op *out)
 {

@@ -153,6 +153,9 @@ const struct collection *world_find(const struct request *request, const char *c
 bytes world_document(struct arena *arena, const char *text);
 struct document_key world_key(struct request *request, const struct collection *collection,
                               const char *text);
+/* The key of an integer _id in a collection without partition key. */
+struct document_key world_id_key(struct request *request, const struct collection *collection,
+                                 int id);
 struct write_op world_op(struct request *request, const char *collection, enum write_kind kind,
                          const char *document, ...) WORLD_PRINTS(4);
 /* _id of a document as an integer; ends the test if it is none. */

@@ -159,10 +159,8 @@ static void ask_points(struct request *request, const struct asked *asked)
     if (collection->definition.partition_path_count > 0)
         return;
     for (int id = 0; id < WORLD_IDS; id++) {
-        char text[32];
         struct document document;
-        snprintf(text, sizeof(text), "{'_id':%d}", id);
-        const status s = document_read(request, collection, world_key(request, collection, text),
+        const status s = document_read(request, collection, world_id_key(request, collection, id),
                                        &document);
         if (s.code == NOT_FOUND)
             continue;

@@ -177,9 +177,7 @@ static void look(struct story *story)
     is_done(story, "figures", collection_figures(&request, c, &figures));
     for (int id = 0; id < NAIVE_IDS; id++) {
         struct document document;
-        char text[32];
-        snprintf(text, sizeof(text), "{'_id':%d}", id);
-        const status s = document_read(&request, c, world_key(&request, c, text), &document);
+        const status s = document_read(&request, c, world_id_key(&request, c, id), &document);
         if (s.code == OK)
             document_release(&request, &document);
         if (s.code == OK || s.code == NOT_FOUND)
@@ -272,9 +270,11 @@ static bool tell_with_fault(uint64_t nth)
 
 TEST(fault_loop, every_storage_call_of_a_story_may_fail)
 {
+    /* A shorter run leaves some out, others each time the story changes. */
+    const uint64_t stride = check_scale() < 1 ? 7 : 1;
     uint64_t nth = 1;
-    while (!tell_with_fault(nth))
-        CHECK(++nth < 100000);
+    for (; !tell_with_fault(nth); nth += stride)
+        CHECK(nth < 100000);
     CHECK_THAT(nth > 200, "the story has only %" PRIu64 " storage calls", nth);
 }
 
