@@ -184,7 +184,7 @@ static status serve_until_stopped(struct house *house, const struct config *conf
     char text[ADDRESS_TEXT_BYTES];
     status s;
 
-    TRY(server_open(&house->log, arena, &server));
+    TRY(server_open(&house->log, &house->metrics, arena, &server));
     TRY_GOTO(server_listen(server, arena, &config->cosmos, http_protocol(), &service, &actual),
              done);
     TRY_GOTO(server_start(server, arena), done);

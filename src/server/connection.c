@@ -63,6 +63,7 @@ struct connection {
 struct connection_set {
     struct pool *pool;
     const struct log *log;
+    struct metrics *metrics;
     _Atomic bool is_stopping;
     _Atomic bool is_cut;
     int drained_fd;
@@ -93,8 +94,8 @@ static void connection_end(struct connection *connection);
 
 /* ---- the set ---------------------------------------------------------------------------------------- */
 
-status connection_set_open(struct pool *pool, const struct log *log, struct arena *arena,
-                           struct connection_set **out)
+status connection_set_open(struct pool *pool, const struct log *log, struct metrics *metrics,
+                           struct arena *arena, struct connection_set **out)
 {
     struct connection_set *set = memory_take_zeroed(1, sizeof(*set));
 
@@ -103,6 +104,7 @@ status connection_set_open(struct pool *pool, const struct log *log, struct aren
         return status_of(OUT_OF_MEMORY, "no memory for connections");
     set->pool = pool;
     set->log = log;
+    set->metrics = metrics;
     pthread_mutex_init(&set->lock, NULL);
     set->drained_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (set->drained_fd < 0) {
@@ -171,8 +173,10 @@ static struct connection *take_free(struct connection_set *set)
         else
             connection = make_connection(set);
     }
-    if (connection)
-        set->open_count++;
+    if (connection) {
+        metrics_set(set->metrics, METRIC_connections_open, ++set->open_count);
+        metrics_add(set->metrics, METRIC_connections_total, 1);
+    }
     pthread_mutex_unlock(&set->lock);
     return connection;
 }
@@ -184,7 +188,7 @@ static void put_free(struct connection *connection)
     pthread_mutex_lock(&set->lock);
     connection->next_free = set->free;
     set->free = connection;
-    set->open_count--;
+    metrics_set(set->metrics, METRIC_connections_open, --set->open_count);
     if (set->open_count == 0 && atomic_load(&set->is_stopping))
         eventfd_write(set->drained_fd, 1);
     pthread_mutex_unlock(&set->lock);
@@ -196,6 +200,7 @@ static void refuse(struct connection_set *set, int fd, const struct protocol *pr
                         MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)sent;
     close(fd);
+    metrics_add(set->metrics, METRIC_connections_refused_total, 1);
     if (!atomic_load(&set->is_stopping))
         log_event(set->log, LOG_WARNING, "connection.refused", "limit=%d", LIMIT_CONNECTIONS);
 }

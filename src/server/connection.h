@@ -9,7 +9,8 @@
 struct connection_set;
 
 /* Owner: handle. OUT_OF_MEMORY, IO_ERROR. `pool` and `log` are borrowed. */
-MUST_USE status connection_set_open(struct pool *pool, const struct log *log, struct arena *arena,
+MUST_USE status connection_set_open(struct pool *pool, const struct log *log,
+                                    struct metrics *metrics, struct arena *arena,
                                     struct connection_set **out);
 /* After the pool has ended; cuts what is still open. */
 void connection_set_close(struct connection_set *set);

@@ -70,7 +70,8 @@ static int open_spare(void)
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-status server_open(const struct log *log, struct arena *arena, struct server **out)
+status server_open(const struct log *log, struct metrics *metrics, struct arena *arena,
+                   struct server **out)
 {
     struct server *server = memory_take_zeroed(1, sizeof(*server));
     sigset_t set = stop_signals();
@@ -87,7 +88,7 @@ status server_open(const struct log *log, struct arena *arena, struct server **o
         goto done;
     }
     TRY_GOTO(pool_open(arena, &server->pool), done);
-    TRY_GOTO(connection_set_open(server->pool, log, arena, &server->connections), done);
+    TRY_GOTO(connection_set_open(server->pool, log, metrics, arena, &server->connections), done);
     *out = server;
     return STATUS_OK;
 done:

@@ -17,7 +17,8 @@ struct server;
 void server_hold_signals(void);
 
 /* Owner: handle. IO_ERROR, OUT_OF_MEMORY. */
-MUST_USE status server_open(const struct log *log, struct arena *arena, struct server **out);
+MUST_USE status server_open(const struct log *log, struct metrics *metrics, struct arena *arena,
+                            struct server **out);
 /* After server_run(), or if it never ran. */
 void server_close(struct server *server);
 

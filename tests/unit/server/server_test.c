@@ -20,6 +20,7 @@ enum { LARGE_BYTES = 3 * 1024 * 1024, RECEIVE_SECONDS_MAX = 20 };
 struct fixture {
     struct arena *arena;
     struct log log;
+    struct metrics metrics;
     struct clock *clock;
     struct manual_time time;
     struct http_service service;
@@ -107,7 +108,7 @@ static struct fixture *fixture_open(void)
     pthread_cond_init(&fixture->changed, NULL);
     struct address wanted;
     CHECK_OK(address_parse(fixture->arena, "127.0.0.1:0", &wanted));
-    CHECK_OK(server_open(&fixture->log, fixture->arena, &fixture->server));
+    CHECK_OK(server_open(&fixture->log, &fixture->metrics, fixture->arena, &fixture->server));
     CHECK_OK(server_listen(fixture->server, fixture->arena, &wanted, http_protocol(),
                            &fixture->service, &fixture->address));
     CHECK_OK(server_start(fixture->server, fixture->arena));
