@@ -18,7 +18,7 @@
 enum { CUT_WORTH_BYTES = 1024 * 1024, CUT_LINGER_MS = 10000 };
 enum { DEATHS_AT_ONCE = 1000 };
 enum { SWEEP_WORTH_ROWS = 100000, SETTLE_PAUSE_MS = 30000 };
-enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8 };
+enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8, CUT_EVERY_MS = 5000 };
 
 /* ---- cutting a lane ------------------------------------------------------------------------------- */
 
@@ -332,7 +332,7 @@ static status settle(struct purge_pass *pass, const struct collection *collectio
         pass->look_again_at = expiry_earlier(pass->look_again_at, purger->next_settle_at);
         return STATUS_OK;
     }
-    purge_yield(pass);
+    TRY(purge_yield(pass));
     purger->next_settle_at = pass->cutoff + SETTLE_PAUSE_MS;
     atomic_store(&collection->state->is_unsettled, false);
     return storage_settle(pass->engine->storage, collection->state->partition);
@@ -359,7 +359,7 @@ static status clear_rows(struct purge_pass *pass, const struct collection *colle
         return erase_rows(pass, collection);
     if (garbage < SWEEP_WORTH_ROWS || garbage < 2 * live_rows(pass->engine, collection))
         return STATUS_OK;
-    purge_yield(pass);
+    TRY(purge_yield(pass));
     TRY(storage_sweep(pass->engine->storage, collection->state->partition, BYTES_NONE, BYTES_NONE));
     atomic_fetch_sub(&collection->state->garbage_rows, garbage);
     return STATUS_OK;
@@ -448,21 +448,9 @@ static status erase_all_dropped(struct purge_pass *pass)
 
 /* ---- a pass --------------------------------------------------------------------------------------- */
 
-void purge_yield(struct purge_pass *pass)
-{
-    struct engine *engine = pass->engine;
-
-    if (pass->is_eager)
-        return;
-    for (int i = 0; i < YIELD_MOST && request_count(engine) > BUSY_REQUESTS; i++) {
-        if (!worker_pause(&engine->purger.worker, YIELD_MS))
-            return;
-    }
-}
-
 static void note_failure(struct purge_pass *pass, uint32_t id, status s)
 {
-    if (s.code == OK)
+    if (s.code == OK || s.code == CANCELLED)
         return;
     if (pass->failure.code == OK)
         pass->failure = s;
@@ -533,12 +521,44 @@ static status cut_all(struct purge_pass *pass, uint32_t **ids_out, size_t *count
     return s;
 }
 
+static void cut_what_is_due(struct purge_pass *pass)
+{
+    arena_position mark = arena_mark(pass->arena);
+    time_ms cutoff = pass->cutoff; /* of the work that is interrupted */
+    uint32_t *ids;
+    size_t count;
+
+    pass->is_cutting = true;
+    note_failure(pass, 0, cut_all(pass, &ids, &count));
+    pass->is_cutting = false;
+    pass->cutoff = cutoff;
+    pass->cut_again_at = clock_monotonic(pass->engine->options.clock) + CUT_EVERY_MS;
+    arena_release(pass->arena, mark);
+}
+
+status purge_yield(struct purge_pass *pass)
+{
+    struct engine *engine = pass->engine;
+    bool goes_on = true;
+
+    if (pass->is_eager)
+        return STATUS_OK;
+    for (int i = 0; goes_on && i < YIELD_MOST && request_count(engine) > BUSY_REQUESTS; i++)
+        goes_on = worker_pause(&engine->purger.worker, YIELD_MS);
+    if (!goes_on || atomic_load(&engine->purger.worker.should_stop))
+        return status_of(CANCELLED, "the server stops");
+    if (!pass->is_cutting && clock_monotonic(engine->options.clock) >= pass->cut_again_at)
+        cut_what_is_due(pass);
+    return STATUS_OK;
+}
+
 /* Every collection gets its turn; an error in one does not stop the others. */
 static void run_pass(struct purge_pass *pass)
 {
     uint32_t *ids;
     size_t count;
 
+    pass->cut_again_at = clock_monotonic(pass->engine->options.clock) + CUT_EVERY_MS;
     note_failure(pass, 0, cut_all(pass, &ids, &count));
     for (size_t i = 0; i < count; i++)
         note_failure(pass, ids[i], reap(pass, ids[i]));

@@ -13,10 +13,14 @@ struct purge_pass {
     struct purge_result *result;
     time_ms look_again_at;
     status failure; /* the first */
+    int64_t
+        cut_again_at; /* monotonic: long work is interrupted to cut what has fallen due elsewhere */
+    bool is_cutting;
 };
 
-/* Lets clients go first. */
-void purge_yield(struct purge_pass *pass);
+/* Between the steps of long work: lets clients go first, and the lanes of all collections be cut when
+ * their time has come. CANCELLED when the server stops. */
+MUST_USE status purge_yield(struct purge_pass *pass);
 
 /* Removes what another rule than its lane's has ended, and cleans up behind policy changes. */
 MUST_USE status reaper_visit(struct purge_pass *pass, struct request *request,

@@ -328,8 +328,9 @@ static status walk_all(struct walk *walk)
     while (!walk->is_finished) {
         arena_position mark = arena_mark(arena);
         walk->count = walk->size = 0;
-        purge_yield(walk->pass);
-        status s = ARENA_NEW(arena, LIMIT_BACKGROUND_BATCH, &walk->candidates);
+        status s = purge_yield(walk->pass);
+        if (s.code == OK)
+            s = ARENA_NEW(arena, LIMIT_BACKGROUND_BATCH, &walk->candidates);
         if (s.code == OK)
             s = find_page(walk);
         if (s.code == OK)

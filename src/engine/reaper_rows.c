@@ -191,8 +191,9 @@ status reaper_clean_rows(struct purge_pass *pass, struct request *request,
     while (!walk.is_finished) {
         arena_position mark = arena_mark(pass->arena);
         walk.count = 0;
-        purge_yield(pass);
-        status s = ARENA_NEW(pass->arena, LIMIT_BACKGROUND_BATCH, &walk.rows);
+        status s = purge_yield(pass);
+        if (s.code == OK)
+            s = ARENA_NEW(pass->arena, LIMIT_BACKGROUND_BATCH, &walk.rows);
         if (s.code == OK)
             s = find_page(&walk);
         if (s.code == OK)
