@@ -26,7 +26,7 @@ for collection in plain dated; do
     judge=$(instructions "$dir/$collection" expiry_judge)
     awk -v r="$read" -v j="$judge" -v c="$collection" 'BEGIN {
         share = 100 * j / r
-        printf "%s: document_read %d instructions, expiry_judge %d\n", c, r, j
+        printf "%s: document_read %d instructions, expiry_judge %d of them\n", c, r / 5000, j / 5000
         name = c == "plain" ? "judge: instructions of a point read" : "judge: the same with four TTL indexes"
         printf "FIGURE | %s | %.2f %% | %s | %s\n", name, share, c == "plain" ? "<= 1 %" : "-",
                c != "plain" ? "-" : share <= 1 ? "yes" : "NO"

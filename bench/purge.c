@@ -5,8 +5,10 @@
  * leave it in three ways: engine_purge; one by one through the same storage in commits of 100; the
  * same in commits of 1000. "One by one" is given all it could wish for: it is told the keys instead
  * of having to find them, verifies nothing, keeps no counters, and only the dead range of the bodies
- * is compacted. Each way is measured until its space is back: bytes written (log, flushes and
- * compactions), processor time of the whole process, time, and bytes on disk. */
+ * is compacted. engine_purge is measured twice: as it is, which leaves the dead locators (a tenth of
+ * the space) to the compactions that come anyway, and with a sweep that removes them at once. Measured
+ * are bytes written (log, flushes and compactions), processor time of the whole process, time, and
+ * bytes on disk. */
 #include "bench/rocks.h"
 
 #include "engine/row.h"
@@ -51,7 +53,7 @@ static struct cost meter_stop(const struct meter *meter)
 
 static void show(const char *way, const struct cost *cost)
 {
-    printf("%-34s written %8.2f MB, cpu %7.3f s, wall %7.3f s, disk %6.1f -> %6.1f MB\n", way,
+    printf("%-34s written %9.4f MB, cpu %7.3f s, wall %7.3f s, disk %6.1f -> %6.1f MB\n", way,
            cost->written_mb, cost->cpu_s, cost->wall_s, cost->disk_before_mb, cost->disk_after_mb);
     fflush(stdout);
 }
@@ -190,13 +192,26 @@ static void delete_all(const char *path, uint64_t dead, uint64_t per_commit, str
 
 /* ---- */
 
-static void report(const char *what, double purged, double deleted)
+/* Against the cheaper of the two ways to delete. */
+static void report(const char *what, const struct cost *cost, const struct cost *by_100,
+                   const struct cost *by_1000)
 {
+    const double written = cost->written_mb / (by_100->written_mb < by_1000->written_mb
+                                                   ? by_100->written_mb
+                                                   : by_1000->written_mb);
+    const double cpu = cost->cpu_s /
+                       (by_100->cpu_s < by_1000->cpu_s ? by_100->cpu_s : by_1000->cpu_s);
+    const double back = (cost->disk_before_mb - cost->disk_after_mb) /
+                        (by_1000->disk_before_mb - by_1000->disk_after_mb);
     char name[128], value[128];
 
-    snprintf(name, sizeof(name), "purge: %s against deleting one by one", what);
-    snprintf(value, sizeof(value), "%.2f %%", 100 * purged / deleted);
-    bench_figure(name, value, "<= 5 %", purged <= 0.05 * deleted);
+    snprintf(name, sizeof(name), "%s: bytes against one by one, %.0f %% of the space back", what,
+             100 * back);
+    snprintf(value, sizeof(value), "%.2f %%", 100 * written);
+    bench_figure(name, value, "<= 5 %", written <= 0.05);
+    snprintf(name, sizeof(name), "%s: processor time, the same", what);
+    snprintf(value, sizeof(value), "%.2f %%", 100 * cpu);
+    bench_figure(name, value, "<= 5 %", cpu <= 0.05);
 }
 
 int main(void)
@@ -226,15 +241,7 @@ int main(void)
     show("one by one, commits of 1000", &by_1000);
     bench_remove_dir(top);
 
-    double bytes_least = by_100.written_mb < by_1000.written_mb ? by_100.written_mb
-                                                                : by_1000.written_mb;
-    double cpu_least = by_100.cpu_s < by_1000.cpu_s ? by_100.cpu_s : by_1000.cpu_s;
-    printf("space given back: %.1f MB (%.1f MB with the sweep), one by one %.1f MB\n",
-           purged.disk_before_mb - purged.disk_after_mb, swept.disk_before_mb - swept.disk_after_mb,
-           by_1000.disk_before_mb - by_1000.disk_after_mb);
-    printf("with the sweep: %.2f %% of the bytes, %.2f %% of the processor time\n",
-           100 * swept.written_mb / bytes_least, 100 * swept.cpu_s / cpu_least);
-    report("bytes written", purged.written_mb, bytes_least);
-    report("processor time", purged.cpu_s, cpu_least);
+    report("purge", &purged, &by_100, &by_1000);
+    report("purge and sweep", &swept, &by_100, &by_1000);
     return 0;
 }
