@@ -97,7 +97,7 @@ static void create_collection(struct model *m, size_t collection)
     for (enum naive_index index = NAIVE_X; index < NAIVE_INDEXES; index++)
         c->indexes[index] = (struct naive_index_state){ .expire_after_s = INDEX_NO_EXPIRY };
     model_note(m, "create collection %s, default ttl %d", c->name, c->default_ttl);
-    world_collection(&m->w, c->name, c->default_ttl, "");
+    world_collection_parted(&m->w, c->name, c->default_ttl, "", c->is_parted ? "p" : "");
     if (collection == 0)
         model_read_deaths(m);
 }
@@ -419,6 +419,56 @@ static void step_faulty_write(struct model *m)
         restart(m, true);
 }
 
+/* What a build that was stopped has finished, only the catalog knows. */
+static void learn_states(struct model *m)
+{
+    for (size_t i = 0; i < MODEL_COLLECTIONS; i++) {
+        struct naive_collection *c = &m->collections[i];
+        for (enum naive_index index = NAIVE_X; c->is_there && index < NAIVE_INDEXES; index++)
+            if (c->indexes[index].is_there)
+                c->indexes[index].is_ready = state_of(m, c, index) == INDEX_READY;
+    }
+}
+
+/* A purge, a build or a change during which a storage call fails. */
+static void step_faulty_upkeep(struct model *m)
+{
+    if (is_clock_odd(m))
+        return;
+    struct naive_collection *c = &m->collections[random_collection(m)];
+    const uint64_t nth = 1 + model_below(m, 60);
+    const size_t kind = model_below(m, 4);
+    const int32_t ttl = random_default_ttl(m);
+    struct purge_result result;
+    status s;
+    storage_faulty_arm(m->w.storage, nth);
+    m->is_faulty = true;
+    if (kind == 0)
+        s = engine_build_indexes(m->w.engine);
+    else if (kind == 1)
+        s = world_set_ttl(&m->w, c->name, ttl);
+    else
+        s = engine_purge(m->w.engine, &result);
+    m->is_faulty = false;
+    const bool was_hit = storage_faulty_calls(m->w.storage) >= nth;
+    storage_faulty_arm(m->w.storage, 0);
+    storage_faulty_heal(m->w.storage);
+    model_note(m, "%s with storage call %" PRIu64 " failing: %s",
+               kind == 0   ? "build"
+               : kind == 1 ? "new default ttl"
+                           : "purge",
+               nth, status_code_name(s.code));
+    CHECK_THAT(s.code == OK || (was_hit && (s.code == IO_ERROR || s.code == WRITES_STOPPED)),
+               "%s: %s", status_code_name(s.code), s.message);
+    if (kind == 1 && s.code == OK)
+        c->default_ttl = ttl;
+    for (size_t i = 0; s.code != OK && i < m->death_count; i++)
+        m->deaths[i].may_repeat = m->deaths[i].is_heard;
+    if (was_hit)
+        restart(m, true);
+    learn_states(m);
+}
+
 /* ---- time --------------------------------------------------------------------------------------------------- */
 
 static void step_pass(struct model *m)
@@ -490,7 +540,7 @@ static void open_cursor(struct model *m)
     const size_t collection = random_collection(m);
     const enum naive_index index = (enum naive_index)model_below(m, NAIVE_INDEXES + 1);
     const struct naive_collection *c = &m->collections[collection];
-    if (index != NAIVE_INDEXES && !c->indexes[index].is_ready)
+    if (!naive_index_has_rows(index) || (index != NAIVE_INDEXES && !c->indexes[index].is_ready))
         return;
     cursor->is_open = true;
     cursor->collection = collection;
@@ -602,21 +652,22 @@ static const struct {
     unsigned weight;
     void (*act)(struct model *m);
 } actions[] = {
-    {60,  step_write       },
-    { 15, step_batch       },
-    { 30, step_pass        },
-    { 10, step_compare     },
-    { 6,  step_default_ttl },
-    { 14, step_index       },
-    { 2,  step_clock       },
-    { 2,  step_date_rules  },
-    { 8,  step_purge       },
-    { 3,  build_indexes    },
-    { 12, step_cursor      },
-    { 4,  step_old         },
-    { 1,  step_collections },
-    { 2,  step_faulty_write},
-    { 2,  step_restart     },
+    {60,  step_write        },
+    { 15, step_batch        },
+    { 30, step_pass         },
+    { 10, step_compare      },
+    { 6,  step_default_ttl  },
+    { 14, step_index        },
+    { 2,  step_clock        },
+    { 2,  step_date_rules   },
+    { 8,  step_purge        },
+    { 3,  build_indexes     },
+    { 12, step_cursor       },
+    { 4,  step_old          },
+    { 1,  step_collections  },
+    { 2,  step_faulty_write },
+    { 2,  step_faulty_upkeep},
+    { 2,  step_restart      },
 };
 
 static void act(struct model *m)
@@ -643,11 +694,11 @@ static void look(struct model *m)
         model_compare_scan(m, collection, (enum naive_index)way, chance(m, 40));
 }
 
-static void run(enum backing backing, uint64_t seed, size_t steps)
+static void run(enum backing backing, const char *path, uint64_t seed, size_t steps)
 {
     struct model *m = memory_take_zeroed(1, sizeof(*m));
     CHECK(m != NULL);
-    model_open(m, backing, seed);
+    model_open(m, backing, path, seed);
     for (size_t i = 0; i < MODEL_COLLECTIONS; i++)
         create_collection(m, i);
     for (m->step = 1; m->step <= steps; m->step++) {
@@ -667,14 +718,16 @@ static void run(enum backing backing, uint64_t seed, size_t steps)
 
 TEST(model, an_engine_in_memory_answers_like_the_naive_model)
 {
-    EACH_SEED(seed, 60) {
-        run(ON_MEMORY, seed, STEPS);
+    EACH_SEED(seed, 150) {
+        run(ON_MEMORY, "", seed, STEPS);
     }
 }
 
 TEST(model, an_engine_on_disk_answers_like_the_naive_model)
 {
-    EACH_SEED(seed, 10) {
-        run(ON_ROCKSDB, seed, STEPS);
+    char path[PATH_MAX];
+    check_temp_dir(path, sizeof(path));
+    EACH_SEED(seed, 15) {
+        run(ON_ROCKSDB, path, seed, STEPS);
     }
 }

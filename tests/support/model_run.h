@@ -19,6 +19,7 @@ struct model_death {
     int id;
     uint64_t seq;
     bool is_heard;
+    bool may_repeat; /* the purge that told it failed afterwards */
 };
 
 /* A scan in pages, with other operations between them. */
@@ -53,11 +54,13 @@ struct model {
     struct model_old old;
     struct model_death *deaths; /* of collection 0, which has a reader */
     size_t death_count;
+    bool is_faulty; /* a storage call is about to fail: what is told may have to be told again */
     char history[MODEL_HISTORY][MODEL_HISTORY_BYTES];
     size_t history_count;
 };
 
-void model_open(struct model *m, enum backing backing, uint64_t seed);
+/* On disk in a directory of its own below `path`. */
+void model_open(struct model *m, enum backing backing, const char *path, uint64_t seed);
 void model_close(struct model *m);
 /* Remembers what is done, for the one who has to find out. With TRACE set it is printed at once. */
 void model_note(struct model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -89,6 +92,8 @@ void model_compare_deaths(struct model *m);
 /* All of these for all collections, and the engine's own check. */
 void model_compare_all(struct model *m);
 
+struct document_key model_key(struct request *request, const struct collection *found,
+                              const struct naive_collection *c, int id);
 /* A document as found through the engine, against the model's. */
 void model_compare_document(struct model *m, const struct naive_document *want,
                             const struct document *got);

@@ -11,16 +11,18 @@
 
 /* ---- indexes it knows --------------------------------------------------------------------------------- */
 
+/* In the order of enum naive_index. */
 static const struct {
     const char *name, *text;
     bool can_expire;
 } known[NAIVE_INDEXES] = {
-    [NAIVE_X] = {"x",     "x",                  false},
-      [NAIVE_U] = { "u",    "u unique sparse",    false},
-    [NAIVE_T] = { "t",    "t",                  false},
-      [NAIVE_XT] = { "xt",   "-x t",               false},
-    [NAIVE_AT] = { "at",   "at",                 true },
-      [NAIVE_WHEN] = { "when", "in.when where=flag", true },
+    {"x",     "x",                        false},
+    { "u",    "u unique sparse",          false},
+    { "t",    "t",                        false},
+    { "xt",   "-x t",                     false},
+    { "all",  "paths +/* -/pad/? -/in/*", false},
+    { "at",   "at",                       true },
+    { "when", "in.when where=flag",       true },
 };
 
 const char *naive_index_name(enum naive_index index)
@@ -36,6 +38,16 @@ const char *naive_index_text(enum naive_index index)
 bool naive_index_can_expire(enum naive_index index)
 {
     return known[index].can_expire;
+}
+
+bool naive_index_has_rows(enum naive_index index)
+{
+    return index != NAIVE_ALL;
+}
+
+int naive_partition(int id)
+{
+    return id % 4;
 }
 
 /* ---- text --------------------------------------------------------------------------------------------- */
@@ -116,7 +128,7 @@ static void say_when(struct text *text, const struct naive_body *body)
 void naive_text(const struct naive_body *body, char *out, size_t room)
 {
     struct text text = { .out = out, .room = room };
-    say(&text, "{'_id':%d,'x':%d", body->id, body->x);
+    say(&text, "{'_id':%d,'p':%d,'x':%d", body->id, naive_partition(body->id), body->x);
     if (body->has_u)
         say(&text, ",'u':%d", body->u);
     say_tags(&text, body);
@@ -255,9 +267,11 @@ struct row {
     int64_t first; /* the descending first field of a compound index, negated */
     enum kind kind;
     int64_t value;
+    int partition; /* 0 unless the collection is parted */
     int id;
 };
 struct rows {
+    bool is_parted;
     struct row items[NAIVE_ROWS_MAX];
     size_t count;
 };
@@ -272,12 +286,12 @@ static int compare_rows(const void *left, const void *right)
         return a->kind < b->kind ? -1 : 1;
     if (a->value != b->value)
         return a->value < b->value ? -1 : 1;
-    return a->id - b->id;
+    return a->partition != b->partition ? a->partition - b->partition : a->id - b->id;
 }
 
 static void add(struct rows *rows, int id, int64_t first, enum kind kind, int64_t value)
 {
-    const struct row row = { first, kind, value, id };
+    const struct row row = { first, kind, value, rows->is_parted ? naive_partition(id) : 0, id };
     for (size_t i = 0; i < rows->count; i++)
         if (compare_rows(&rows->items[i], &row) == 0)
             return;
@@ -332,6 +346,8 @@ static void add_rows(struct rows *rows, enum naive_index index, const struct nai
     case NAIVE_XT:
         add_tags(rows, body, -body->x);
         return;
+    case NAIVE_ALL:
+        return;
     case NAIVE_AT:
         add_at(rows, body);
         return;
@@ -347,7 +363,7 @@ static void add_rows(struct rows *rows, enum naive_index index, const struct nai
 size_t naive_rows(const struct naive_collection *collection, enum naive_index index,
                   int out[NAIVE_ROWS_MAX])
 {
-    struct rows rows = { .count = 0 };
+    struct rows rows = { .is_parted = collection->is_parted };
     for (int id = 0; id < NAIVE_IDS; id++)
         if (collection->documents[id].is_there)
             add_rows(&rows, index, &collection->documents[id].body);

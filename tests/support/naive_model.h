@@ -44,6 +44,7 @@ enum naive_index {
     NAIVE_U,    /* u, unique, sparse */
     NAIVE_T,    /* t, multikey */
     NAIVE_XT,   /* -x t */
+    NAIVE_ALL,  /* every scalar; kept up, but its rows are not foretold */
     NAIVE_AT,   /* at */
     NAIVE_WHEN, /* in.when, only flagged documents */
     NAIVE_INDEXES
@@ -52,6 +53,7 @@ const char *naive_index_name(enum naive_index index);
 /* Fields and options, without name and expiry, in the notation of world.h. */
 const char *naive_index_text(enum naive_index index);
 bool naive_index_can_expire(enum naive_index index);
+bool naive_index_has_rows(enum naive_index index);
 
 struct naive_index_state {
     bool is_there;
@@ -62,11 +64,13 @@ struct naive_index_state {
 struct naive_collection {
     bool is_there;
     const char *name;
+    bool is_parted; /* by the field p, which is naive_partition of the id */
     int32_t default_ttl;
     struct naive_document documents[NAIVE_IDS];
     struct naive_index_state indexes[NAIVE_INDEXES];
 };
 
+int naive_partition(int id);
 /* The body as a text for world_document. */
 void naive_text(const struct naive_body *body, char *out, size_t room);
 
