@@ -30,23 +30,23 @@ $(BUILD)/$(1)/libsupport.a: $(call objects,$(1),$(SUPPORT_SOURCES))
 
 $(BUILD)/$(1)/mayfly: $(call objects,$(1),$(MAIN)) $(BUILD)/$(1)/libmayfly.a
 	@echo "  ld $$@"
-	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS)
+	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(ROCKSDB_$(1)) $(LDLIBS)
 
 $(BUILD)/$(1)/unit: $(call objects,$(1),$(UNIT_SOURCES) $(CHECK_SOURCES)) \
         $(BUILD)/$(1)/libsupport.a $(BUILD)/$(1)/libmayfly.a $(BUILD)/$(1)/unit.list
 	@echo "  ld $$@"
-	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$(filter %.o %.a,$$^) $(LDLIBS) $(TEST_LDLIBS)
+	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$(filter %.o %.a,$$^) $(ROCKSDB_$(1)) $(LDLIBS) $(TEST_LDLIBS)
 
 $(BUILD)/$(1)/model-%: $(BUILD)/$(1)/obj/tests/model/%.o $(call objects,$(1),$(CHECK_SOURCES)) \
         $(BUILD)/$(1)/libsupport.a $(BUILD)/$(1)/libmayfly.a
 	@echo "  ld $$@"
-	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS) $(TEST_LDLIBS)
+	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(ROCKSDB_$(1)) $(LDLIBS) $(TEST_LDLIBS)
 
 # A crash test has a main of its own, because it lives in several processes.
 $(BUILD)/$(1)/crash-%: $(BUILD)/$(1)/obj/tests/crash/%.o $(BUILD)/$(1)/obj/tests/check.o \
         $(BUILD)/$(1)/libsupport.a $(BUILD)/$(1)/libmayfly.a
 	@echo "  ld $$@"
-	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(LDLIBS) $(TEST_LDLIBS)
+	@$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -o $$@ $$^ $(ROCKSDB_$(1)) $(LDLIBS) $(TEST_LDLIBS)
 endef
 $(foreach v,$(VARIANTS),$(eval $(call variant_rules,$(v))))
 
@@ -57,11 +57,11 @@ $(BUILD)/mayfly: $(BUILD)/release/mayfly
 
 $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/libmayfly.a
 	@echo "  ld $@"
-	@$(CLANG) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
+	@$(CLANG) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^ $(ROCKSDB_fuzz) $(LDLIBS)
 
 $(BUILD)/bench/%: $(BUILD)/release/obj/bench/%.o $(BUILD)/release/libmayfly.a
 	@mkdir -p $(@D)
 	@echo "  ld $@"
-	@$(CC) $(CFLAGS) $(CFLAGS_release) -o $@ $^ $(LDLIBS) $(BENCH_LDLIBS)
+	@$(CC) $(CFLAGS) $(CFLAGS_release) -o $@ $^ $(ROCKSDB_release) $(LDLIBS) $(BENCH_LDLIBS)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

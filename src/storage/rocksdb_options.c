@@ -119,6 +119,8 @@ struct space_settings {
     size_t buffer_bytes;
     uint64_t file_bytes;
     bool has_filter;
+    bool
+        has_memtable_filter; /* for keys that are looked for before they are there: every insert does */
 };
 
 static void set_space_options(rocksdb_options_t *o, rocksdb_cache_t *cache,
@@ -130,14 +132,18 @@ static void set_space_options(rocksdb_options_t *o, rocksdb_cache_t *cache,
     rocksdb_options_set_target_file_size_base(o, space->file_bytes);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     set_table_options(o, cache, space->has_filter);
+    if (space->has_memtable_filter) {
+        rocksdb_options_set_memtable_prefix_bloom_size_ratio(o, 0.03);
+        rocksdb_options_set_memtable_whole_key_filtering(o, 1);
+    }
 }
 
 void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_options *options)
 {
     static const struct space_settings spaces[SPACE_COUNT] = {
-        [SPACE_META] = {META_BUFFER_BYTES,    ROWS_FILE_BYTES,   false},
-        [SPACE_ROWS] = { ROWS_BUFFER_BYTES,   ROWS_FILE_BYTES,   true },
-        [SPACE_BODIES] = { BODIES_BUFFER_BYTES, BODIES_FILE_BYTES, true },
+        [SPACE_META] = {META_BUFFER_BYTES,  ROWS_FILE_BYTES, false                },
+        [SPACE_ROWS] = { ROWS_BUFFER_BYTES, ROWS_FILE_BYTES, true,                  true },
+        [SPACE_BODIES] = { BODIES_BUFFER_BYTES,                 BODIES_FILE_BYTES,             true},
     };
 
     rocks->cache = rocksdb_cache_create_lru(options->cache_bytes != 0 ? options->cache_bytes
