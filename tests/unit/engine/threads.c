@@ -208,6 +208,63 @@ TEST(threads, writers_readers_changes_and_the_purger_do_not_get_in_each_others_w
     }
 }
 
+/* ---- purging next to requests with older pictures ---------------------------------------------------------- */
+
+static void read_all(struct crew *crew)
+{
+    struct request request = world_begin(&crew->w);
+    const struct collection *c = world_find(&request, "c");
+    for (int id = 0; id < 20; id++) {
+        struct document document;
+        const status s = document_read(&request, c, world_id_key(&request, c, id), &document);
+        CHECK_THAT(s.code == OK || s.code == NOT_FOUND, "%s: %s", status_code_name(s.code),
+                   s.message);
+        if (s.code == OK)
+            document_release(&request, &document);
+    }
+    CHECK(world_scan_in(&request, "c", "x") != NULL);
+    world_end(&request);
+}
+
+/* Everybody dies at once by a shorter ttl and is purged at once; then new ones are born. */
+static void kill_and_purge(struct crew *crew)
+{
+    struct world *w = &crew->w;
+    struct purge_result result;
+    const arena_position mark = arena_mark(w->arena);
+    for (int id = 0; id < 20; id++)
+        CHECK_WRITTEN(world_upsert(w, "c", "{'_id':%d,'x':%d}", id, id), OK);
+    world_pass(w, 5000);
+    CHECK_OK(world_set_ttl(w, "c", 1));
+    CHECK_OK(engine_purge(w->engine, &result));
+    CHECK_OK(world_set_ttl(w, "c", 1000000));
+    CHECK_OK(engine_purge(w->engine, &result));
+    arena_release(w->arena, mark);
+}
+
+static void read_or_kill(struct member *member)
+{
+    struct crew *crew = member->crew;
+    for (int i = 0; member->number == 0 && i < crew->rounds; i++)
+        kill_and_purge(crew);
+    if (member->number == 0)
+        atomic_store(&crew->is_over, true);
+    while (!atomic_load(&crew->is_over))
+        read_all(crew);
+}
+
+TEST(threads, a_request_never_meets_a_document_without_its_body)
+{
+    EACH_BACKING(backing)
+    {
+        struct crew crew;
+        crew_open(&crew, backing, 100);
+        world_collection(&crew.w, "c", 1000000, "x: x");
+        crew_run(&crew, THREADS, read_or_kill);
+        world_close(&crew.w);
+    }
+}
+
 /* ---- the purger's own thread ------------------------------------------------------------------------------ */
 
 static void wait_until_purged(struct member *member)
