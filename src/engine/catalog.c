@@ -215,6 +215,7 @@ void catalog_discard(struct catalog *catalog)
 
 void catalog_publish(struct engine *engine, struct catalog *next)
 {
+    next->number = atomic_load(&engine->catalog)->number + 1;
     struct catalog *previous = atomic_exchange(&engine->catalog, next);
 
     previous->retired_epoch = atomic_fetch_add(&engine->epoch, 1);

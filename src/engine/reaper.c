@@ -169,7 +169,7 @@ static status judge_again(struct walk *walk, const struct collection *collection
 struct reaping {
     struct commit commit;
     struct walk *walk;
-    const struct collection *collection; /* newest */
+    const struct collection *collection; /* newest, and the walk's */
     struct storage_counters gone;
 };
 
@@ -290,8 +290,11 @@ static status change_latched(struct walk *walk, struct reaping *reaping)
     struct collection_state *state = walk->collection->state;
 
     reaping->collection = atomic_load(&state->current);
-    if (atomic_load(&state->is_dropped))
+    /* Under a newer policy this pass does not know who still looks at the older one. */
+    if (atomic_load(&state->is_dropped) || reaping->collection != walk->collection) {
+        walk->is_finished = true;
         return STATUS_OK;
+    }
     for (size_t i = 0; i < walk->count; i++)
         TRY(judge_again(walk, reaping->collection, &walk->candidates[i]));
     reaping->commit =

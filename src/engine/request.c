@@ -38,6 +38,7 @@ static status begin(struct engine *engine, struct arena *arena, bool is_quiet, s
     TRY(claim_any(engine, &slot));
     atomic_store(&engine->slots[slot].epoch, atomic_load(&engine->epoch));
     out->catalog = atomic_load(&engine->catalog);
+    atomic_store(&engine->slots[slot].picture, out->catalog->number);
     out->now = clock_now(engine->options.clock);
     ASSERT(out->now > 0);
     if (out->now - atomic_load_explicit(&engine->last_now_used, memory_order_relaxed) > 100)
@@ -112,9 +113,17 @@ status request_view(struct request *request, struct storage_view **out)
     return STATUS_OK;
 }
 
+/* Not by epochs: a request may have read the epoch before a change and the picture after it. */
 bool request_is_alone_with_its_picture(const struct request *request)
 {
-    uint64_t own = atomic_load(&request->engine->slots[request->slot].epoch);
+    const struct request_slot *slots = request->engine->slots;
 
-    return request_oldest_epoch(request->engine) >= own;
+    for (unsigned i = 0; i < LIMIT_RUNNING_REQUESTS; i++) {
+        int64_t now = atomic_load(&slots[i].now);
+        if (now == SLOT_STARTING)
+            return false;
+        if (now != 0 && atomic_load(&slots[i].picture) < request->catalog->number)
+            return false;
+    }
+    return true;
 }

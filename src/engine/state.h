@@ -56,6 +56,7 @@ struct database {
 
 /* Immutable once published; freed when no request can hold it any more. */
 struct catalog {
+    uint64_t number; /* of the picture: one more with each change */
     struct arena *memory;
     size_t database_count;
     struct database *databases;
@@ -69,6 +70,7 @@ struct catalog {
 struct request_slot {
     _Alignas(64) _Atomic int64_t now; /* 0: free; SLOT_STARTING: its now is not known yet */
     _Atomic uint64_t epoch;
+    _Atomic uint64_t picture; /* number of the catalog it looks at; valid when `now` is known */
 };
 enum { SLOT_STARTING = INT32_MIN, SLOT_QUIET = INT32_MIN + 1 };
 
