@@ -141,9 +141,14 @@ static void set_space_options(rocksdb_options_t *o, rocksdb_cache_t *cache,
 void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_options *options)
 {
     static const struct space_settings spaces[SPACE_COUNT] = {
-        [SPACE_META] = {META_BUFFER_BYTES,  ROWS_FILE_BYTES, false                },
-        [SPACE_ROWS] = { ROWS_BUFFER_BYTES, ROWS_FILE_BYTES, true,                  true },
-        [SPACE_BODIES] = { BODIES_BUFFER_BYTES,                 BODIES_FILE_BYTES,             true},
+        [SPACE_META] = {.buffer_bytes = META_BUFFER_BYTES,    .file_bytes = ROWS_FILE_BYTES},
+        [SPACE_ROWS] = { .buffer_bytes = ROWS_BUFFER_BYTES,
+                        .file_bytes = ROWS_FILE_BYTES,
+                        .has_filter = true,
+                        .has_memtable_filter = true },
+        [SPACE_BODIES] = {                                           .buffer_bytes = BODIES_BUFFER_BYTES,
+                        .file_bytes = BODIES_FILE_BYTES,
+                        .has_filter = true },
     };
 
     rocks->cache = rocksdb_cache_create_lru(options->cache_bytes != 0 ? options->cache_bytes
