@@ -145,6 +145,21 @@ static status not_found(void)
     return status_of(NOT_FOUND, "there is no document with this key");
 }
 
+/* False if the locator still says the same: the body is nowhere else. */
+static status has_moved(struct request *request, const struct collection *collection,
+                        bytes locator_key, const struct stamp *before, bool *out)
+{
+    struct stamp now;
+    uint64_t birth;
+    bool is_there;
+
+    *out = false;
+    TRY(document_locate(request, request->view, collection, locator_key, &now, &birth, &is_there));
+    *out = is_there && (now.seq != before->seq || now.lane != before->lane ||
+                        !bytes_equal(now.dates, before->dates));
+    return STATUS_OK;
+}
+
 /* One try; NOT_FOUND with *is_moved_out if the body was not where the locator said. */
 static status read_once(struct request *request, const struct collection *collection,
                         bytes locator_key, struct document *out, bool *is_moved_out)
@@ -165,6 +180,11 @@ static status read_once(struct request *request, const struct collection *collec
     status s = body_read(engine, request->view, collection->state->partition, &stamp, &out->pin,
                          &body);
     *is_moved_out = s.code == NOT_FOUND;
+    /* Whether an older document has died only its body could tell; without one, it had. */
+    if (s.code == NOT_FOUND && verdict == UNDECIDED)
+        TRY(has_moved(request, collection, locator_key, &stamp, is_moved_out));
+    if (s.code == NOT_FOUND)
+        return not_found();
     TRY(s);
     if (verdict == UNDECIDED && expiry_judge_document(&collection->policy, &stamp, body.document,
                                                       request->arena, request->now) == DEAD) {
