@@ -9,6 +9,7 @@
 #include "engine/lane.h"
 #include "engine/state.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 enum { PICTURE_BUDGET = 256 * 1024 * 1024 };
@@ -57,6 +58,7 @@ void collection_attach(struct engine *engine, struct collection *collection,
     collection->policy.is_in_partial = engine->options.predicate;
     collection->policy.predicate_context = engine->options.predicate_context;
     collection->state = state;
+    atomic_store(&collection->settled_at, COLLECTION_SETTLED_NEVER);
     collection->references = 1;
     state->references++;
     for (size_t i = 0; i < collection->index_count; i++)
@@ -155,11 +157,7 @@ static bool stays(const struct catalog_edit *edit, const struct collection *coll
 {
     if (collection->id == edit->remove_id || is_removed(edit, collection->definition.database))
         return false;
-    for (size_t i = 0; i < edit->add_count; i++) {
-        if (edit->add[i]->id == collection->id)
-            return false;
-    }
-    return true;
+    return bsearch(&collection, edit->add, edit->add_count, sizeof(edit->add[0]), by_id) == NULL;
 }
 
 static status fill_collections(const struct catalog *base, const struct catalog_edit *edit,
@@ -266,6 +264,8 @@ static status load_collection(struct engine *engine, struct arena *arena, bytes 
     collection_attach(engine, *out, state);
     atomic_store(&state->current, *out);
     s = lanes_load(engine, arena, state);
+    /* What a crash may have left behind: rows of an emptied collection. */
+    atomic_store(&state->garbage_rows, lanes_were_cut(state) && lanes_are_empty(engine, state));
     if (s.code != OK)
         collection_release(*out);
     return s;
@@ -372,6 +372,25 @@ const struct collection *catalog_lookup(const struct catalog *catalog, bytes dat
     return NULL;
 }
 
+/* The descriptor for a request: the one in its picture, unless a change has settled its dead before the
+ * request began. Then the change is waited for (its gate is closed) and what came of it is taken. */
+static const struct collection *fitting(const struct request *request,
+                                        const struct collection *found)
+{
+    int64_t settled_at = found ? atomic_load(&found->settled_at) : COLLECTION_SETTLED_NEVER;
+
+    while (settled_at == COLLECTION_SETTLING) {
+        sched_yield();
+        settled_at = atomic_load(&found->settled_at);
+    }
+    if (settled_at == COLLECTION_SETTLED_NEVER || request->now <= settled_at)
+        return found;
+    gate_enter(&found->state->gate);
+    const struct collection *current = atomic_load(&found->state->current);
+    gate_leave(&found->state->gate);
+    return current;
+}
+
 bool catalog_has_database(const struct request *request, bytes name)
 {
     return catalog_lookup_database(request->catalog, name) != NULL;
@@ -380,9 +399,12 @@ bool catalog_has_database(const struct request *request, bytes name)
 status catalog_find(const struct request *request, bytes database, bytes name,
                     const struct collection **out)
 {
-    *out = catalog_lookup(request->catalog, database, name);
-    if (*out)
+    *out = fitting(request, catalog_lookup(request->catalog, database, name));
+    bool was_dropped = *out && atomic_load(&(*out)->settled_at) < request->now &&
+                       atomic_load(&(*out)->state->is_dropped);
+    if (*out && !was_dropped)
         return STATUS_OK;
+    *out = NULL;
     if (!catalog_has_database(request, database))
         return status_fail(request->arena, NOT_FOUND, "there is no database '%.*s'",
                            (int)database.len, (const char *)database.data);
@@ -391,15 +413,19 @@ status catalog_find(const struct request *request, bytes database, bytes name,
                        (const char *)name.data, (int)database.len, (const char *)database.data);
 }
 
-const struct collection *catalog_find_by_id(const struct request *request, uint32_t id)
+const struct collection *catalog_lookup_id(const struct catalog *catalog, uint32_t id)
 {
     struct collection wanted = { .id = id };
     const struct collection *wanted_at = &wanted;
-    struct collection **found = bsearch(&wanted_at, request->catalog->by_id,
-                                        request->catalog->collection_count, sizeof(wanted_at),
-                                        by_id);
+    struct collection **found = bsearch(&wanted_at, catalog->by_id, catalog->collection_count,
+                                        sizeof(wanted_at), by_id);
 
     return found ? *found : NULL;
+}
+
+const struct collection *catalog_find_by_id(const struct request *request, uint32_t id)
+{
+    return fitting(request, catalog_lookup_id(request->catalog, id));
 }
 
 const struct index *collection_index(const struct collection *collection, bytes name)
@@ -437,5 +463,5 @@ size_t catalog_collection_count(const struct request *request)
 const struct collection *catalog_collection(const struct request *request, size_t at)
 {
     ASSERT(at < request->catalog->collection_count);
-    return request->catalog->collections[at];
+    return fitting(request, request->catalog->collections[at]);
 }

@@ -6,6 +6,8 @@
 
 #include "engine/expiry_rule.h"
 
+#include <stdatomic.h>
+
 struct engine;
 struct engine_sweep;
 struct request;
@@ -66,6 +68,10 @@ struct collection_definition {
     const bytes *partition_paths; /* dotted */
 };
 
+/* settled_at of a descriptor that is not being changed, and for the moment in which the clock is read. */
+#define COLLECTION_SETTLED_NEVER INT64_MAX
+#define COLLECTION_SETTLING INT64_MIN
+
 /* Immutable; valid while the request that found it runs. */
 struct collection {
     uint32_t id;
@@ -80,6 +86,9 @@ struct collection {
     struct collection_state *state;
     struct arena *memory;
     unsigned references; /* guarded by the engine's change lock */
+    /* When a newer descriptor is on its way: the time at which the dead of this one were settled. Nobody
+     * judges by it at a later time; whoever looks the collection up then waits for the newer one. */
+    _Atomic int64_t settled_at;
 };
 
 /* ---- reading ---------------------------------------------------------------------------------------- */

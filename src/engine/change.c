@@ -27,6 +27,8 @@ static status change_stamp(struct commit *commit, struct storage_batch *batch)
         else
             storage_put(storage, batch, rows[i].where, rows[i].key, rows[i].value);
     }
+    if (change->switches_rules)
+        atomic_store(&change->engine->are_date_rules_off, change->switches_rules_off);
     change->engine->group.is_state_dirty = true;
     return STATUS_OK;
 }
@@ -57,6 +59,14 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* Closes the gates of the collections to be changed and makes their next descriptors. */
+/* The clock is read behind the mark, so it is not behind any time at which somebody has judged without
+ * seeing the mark. */
+static void settle_time(struct engine *engine, struct collection *old)
+{
+    atomic_store(&old->settled_at, COLLECTION_SETTLING);
+    atomic_store(&old->settled_at, clock_now(engine->options.clock));
+}
+
 status change_close_and_clone(struct change *change, struct collection *const *old, size_t count)
 {
     TRY(ARENA_NEW(change->arena, count, &change->old));
@@ -67,6 +77,7 @@ status change_close_and_clone(struct change *change, struct collection *const *o
         TRY(collection_clone(change->engine, change->old[change->count],
                              &change->next[change->count]));
         gate_close(&change->old[change->count]->state->gate);
+        settle_time(change->engine, change->old[change->count]);
     }
     return STATUS_OK;
 }
@@ -111,12 +122,15 @@ status change_publish(struct change *change)
     for (size_t i = 0; i < change->edit.add_count; i++)
         atomic_store(&change->edit.add[i]->state->current, change->edit.add[i]);
     catalog_publish(engine, next);
+    change->is_published = true;
     return STATUS_OK;
 }
 
 void change_end(struct change *change)
 {
     for (size_t i = 0; i < change->count; i++) {
+        if (!change->is_published)
+            atomic_store(&change->old[i]->settled_at, COLLECTION_SETTLED_NEVER);
         gate_open(&change->next[i]->state->gate);
         collection_release(change->next[i]);
     }

@@ -22,6 +22,8 @@ struct change {
     size_t count;
     struct catalog_edit edit;
     struct buffer rows; /* struct change_row */
+    bool is_published;
+    bool switches_rules, switches_rules_off; /* all TTL indexes of the server */
 };
 
 /* Takes the change lock; change_end gives everything back, on success too. */

@@ -58,6 +58,21 @@ static bool number_is_taken(const struct collection *collection, unsigned number
     return false;
 }
 
+/* The lane of a rule that is gone for good is empty, and its number is used again: nothing that comes
+ * into it was cut off before. */
+static status forget_cuts(struct change *change, const struct collection *next, unsigned lane)
+{
+    struct buffer key = buffer_in(change->arena);
+    struct change_row row = { .where = address(next->state->partition, SPACE_META) };
+
+    row_key_cut(&key, lane);
+    TRY(buffer_finish(&key, &row.key));
+    change_add_row(change, row);
+    atomic_store(&next->state->lanes[lane].cut_seq, 0);
+    atomic_store(&next->state->lanes[lane].cut_upto, INT64_MIN);
+    return STATUS_OK;
+}
+
 status rule_add(struct change *change, struct collection *next, const struct index *index)
 {
     struct expiry_policy *policy = &next->policy;
@@ -67,10 +82,12 @@ status rule_add(struct change *change, struct collection *next, const struct ind
     while (number < LIMIT_DATE_RULES && number_is_taken(next, number))
         number++;
     if (number == LIMIT_DATE_RULES)
-        return status_fail(change->arena, TOO_LARGE,
-                           "the collection has had %d TTL indexes whose documents are still there, "
-                           "the limit",
-                           LIMIT_DATE_RULES);
+        return status_fail(
+            change->arena, TOO_LARGE,
+            "the collection has had %d TTL indexes whose documents are still there, the "
+            "limit; drop and create fewer of them, or copy the documents into a new "
+            "collection",
+            LIMIT_DATE_RULES);
     TRY(ARENA_NEW(next->memory, policy->rule_count + 1, &rules));
     memcpy(rules, policy->rules, policy->rule_count * sizeof(*rules));
     rules[policy->rule_count] = (struct date_rule){
@@ -87,6 +104,7 @@ status rule_add(struct change *change, struct collection *next, const struct ind
     };
     policy->rules = rules;
     policy->rule_count++;
+    TRY(forget_cuts(change, next, (unsigned)LANE_DATES + number));
     if (change_is_populated(change, next))
         next->is_mixed = true;
     return STATUS_OK;
@@ -179,11 +197,9 @@ static status switch_all(struct change *change, bool is_acting)
         TRY(switch_rules(change, change->next[i], is_acting));
     change->edit.add = change->next;
     change->edit.add_count = count;
-    bool was_off = atomic_exchange(&change->engine->are_date_rules_off, !is_acting);
-    status s = change_publish(change);
-    if (s.code != OK)
-        atomic_store(&change->engine->are_date_rules_off, was_off);
-    return s;
+    change->switches_rules = true;
+    change->switches_rules_off = !is_acting;
+    return change_publish(change);
 }
 
 status engine_set_date_rules_acting(struct engine *engine, struct arena *arena, bool is_acting)

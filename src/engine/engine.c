@@ -193,6 +193,19 @@ static status engine_load(struct engine *engine, struct arena *arena)
     return catalog_load(engine, arena);
 }
 
+static bool start_workers(struct engine *engine)
+{
+    return purger_start(engine) && builder_start(engine) &&
+           worker_start(&engine->timekeeper, timekeeper_run, engine);
+}
+
+static void stop_workers(struct engine *engine)
+{
+    worker_stop(&engine->timekeeper);
+    worker_stop(&engine->builder);
+    worker_stop(&engine->purger.worker);
+}
+
 status engine_open(struct storage *storage, struct engine_sweep *sweep,
                    const struct engine_options *options, struct arena *arena, struct engine **out)
 {
@@ -207,20 +220,19 @@ status engine_open(struct storage *storage, struct engine_sweep *sweep,
         return s;
     }
     atomic_store(&sweep->engine, engine);
-    if (!engine->options.is_manual) {
-        purger_start(engine);
-        builder_start(engine);
-        worker_start(&engine->timekeeper, timekeeper_run, engine);
-    }
     *out = engine;
-    return STATUS_OK;
+    if (engine->options.is_manual || start_workers(engine))
+        return STATUS_OK;
+    *out = NULL;
+    stop_workers(engine);
+    atomic_store(&sweep->engine, NULL);
+    engine_free(engine);
+    return status_of(OUT_OF_MEMORY, "the server cannot start its background threads");
 }
 
 void engine_close(struct engine *engine)
 {
-    worker_stop(&engine->timekeeper);
-    worker_stop(&engine->builder);
-    worker_stop(&engine->purger.worker);
+    stop_workers(engine);
     status s = engine->options.is_read_only ? STATUS_OK
                                             : store_state(engine, clock_now(engine->options.clock));
     if (s.code != OK)

@@ -15,6 +15,7 @@ struct taking {
     struct request *request;
     const struct collection *collection;
     struct collection_figures *out;
+    bool is_alone; /* nothing is in flight, nobody else takes figures: the sums may be remembered */
 };
 
 static int64_t last_dead_second(const struct collection *collection, unsigned lane, time_ms now)
@@ -59,24 +60,40 @@ static status note_oldest(struct request *request, const struct collection *coll
     return STATUS_OK;
 }
 
-static status take_lane(struct request *request, const struct collection *collection, unsigned lane,
-                        struct collection_figures *out)
+/* Documents in the seconds that are completely dead. */
+static status sum_dead(struct taking *taking, unsigned lane, struct storage_counters *out)
 {
+    const struct lane_state *at = &taking->collection->state->lanes[lane];
+    struct request *request = taking->request;
+
+    if (!taking->is_alone)
+        return lane_sum(request->engine, request->arena, taking->collection->state, lane, INT64_MIN,
+                        last_dead_second(taking->collection, lane, request->now), out);
+    TRY(advance_lane(request, taking->collection, lane));
+    *out = (struct storage_counters){ .first = at->dead_documents, .second = at->dead_bytes };
+    return STATUS_OK;
+}
+
+static status take_lane(struct taking *taking, unsigned lane)
+{
+    const struct collection *collection = taking->collection;
     const struct lane_state *at = &collection->state->lanes[lane];
-    struct storage_counters border;
+    struct request *request = taking->request;
+    struct collection_figures *out = taking->out;
+    struct storage_counters dead, border;
 
     if (at->documents == 0)
         return STATUS_OK;
-    TRY(advance_lane(request, collection, lane));
+    TRY(sum_dead(taking, lane, &dead));
     TRY(lane_border(request->engine, request->arena, collection, lane,
                     expiry_lane_horizon(&collection->policy, lane, request->now), &border));
-    uint64_t dead = (uint64_t)(at->dead_documents + border.first);
-    uint64_t dead_bytes = (uint64_t)(at->dead_bytes + border.second);
-    out->documents += (uint64_t)at->documents - dead;
-    out->bytes += (uint64_t)at->bytes - dead_bytes;
-    out->dead_documents += dead;
-    out->dead_bytes += dead_bytes;
-    return dead > 0 ? note_oldest(request, collection, lane, out) : STATUS_OK;
+    dead.first += border.first;
+    dead.second += border.second;
+    out->documents += (uint64_t)(at->documents - dead.first);
+    out->bytes += (uint64_t)(at->bytes - dead.second);
+    out->dead_documents += (uint64_t)dead.first;
+    out->dead_bytes += (uint64_t)dead.second;
+    return dead.first > 0 ? note_oldest(request, collection, lane, out) : STATUS_OK;
 }
 
 static status take_stamp(struct commit *commit, struct storage_batch *batch)
@@ -85,18 +102,23 @@ static status take_stamp(struct commit *commit, struct storage_batch *batch)
 
     (void)batch;
     for (unsigned lane = 0; lane < LANE_COUNT; lane++)
-        TRY(take_lane(taking->request, taking->collection, lane, taking->out));
+        TRY(take_lane(taking, lane));
     return STATUS_OK;
 }
 
 static status figures_by_counters(struct request *request, const struct collection *collection,
                                   struct collection_figures *out)
 {
-    struct taking taking = { .request = request, .collection = collection, .out = out };
+    struct taking taking = {
+        .request = request, .collection = collection, .out = out, .is_alone = true
+    };
 
     taking.commit = (struct commit){ .stamp = take_stamp, .owner = &taking, .is_barrier = true };
     status s = commit_and_wait(request->engine->queue, &taking.commit);
-    return s.code == WRITES_STOPPED ? take_stamp(&taking.commit, NULL) : s;
+    if (s.code != WRITES_STOPPED)
+        return s;
+    taking.is_alone = false;
+    return take_stamp(&taking.commit, NULL);
 }
 
 /* ---- by scan -------------------------------------------------------------------------------------- */

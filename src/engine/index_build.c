@@ -15,6 +15,8 @@
 
 #include <inttypes.h>
 
+enum { BATCH_BYTES = 8 * 1024 * 1024 };
+
 struct build_item {
     bytes key; /* joined document key */
     bytes locator_key;
@@ -35,6 +37,7 @@ struct build {
     bytes cursor;
     struct build_item items[LIMIT_BUILD_BATCH];
     size_t count;
+    size_t size; /* bytes of the documents */
     bool is_finished;
     bytes failure; /* why the index cannot be built */
 };
@@ -112,6 +115,7 @@ static status add_item(struct build *build, struct scan *scan, const struct scan
     status s = arena_copy(build->arena, document.bson, &item->document);
     document_release(build->request, &document);
     TRY(s);
+    build->size += item->document.len;
     s = index_collect(build->engine, build->arena, build->index, item->document, &item->entries);
     index_entries_sort(&item->entries);
     return s.code == OK ? STATUS_OK : note_failure(build, item, s);
@@ -125,7 +129,8 @@ static status read_batch(struct build *build)
     status s = STATUS_OK;
 
     TRY(scan_open(build->request, build->collection, &spec, &scan));
-    while (s.code == OK && build->count < LIMIT_BUILD_BATCH && build->failure.len == 0) {
+    while (s.code == OK && build->count < LIMIT_BUILD_BATCH && build->size < BATCH_BYTES &&
+           build->failure.len == 0) {
         build->is_finished = !scan_next(scan, &row);
         if (build->is_finished)
             break;
@@ -166,6 +171,7 @@ static status look_for_clash(struct build *build, const struct build_item *item,
     struct storage *storage = build->engine->storage;
     struct buffer start = buffer_in(build->arena);
     struct storage_range range = { 0 };
+    struct storage_view *view;
     struct storage_scan *scan;
     bytes key, value;
     status s = STATUS_OK;
@@ -173,8 +179,13 @@ static status look_for_clash(struct build *build, const struct build_item *item,
     row_key_index(&start, build->index->id);
     buffer_append(&start, values);
     TRY(buffer_finish(&start, &range.start));
-    TRY(storage_scan_open(storage, NULL, address(build->collection->state->partition, SPACE_ROWS),
-                          &range, &scan));
+    TRY(storage_view_open(storage, &view)); /* one instant, because a holder may move */
+    s = storage_scan_open(storage, view, address(build->collection->state->partition, SPACE_ROWS),
+                          &range, &scan);
+    if (s.code != OK) {
+        storage_view_close(storage, view);
+        return s;
+    }
     while (s.code == OK && build->failure.len == 0 && storage_scan_next(scan, &key, &value) &&
            bytes_starts_with(key, range.start)) {
         struct stamp stamp;
@@ -184,7 +195,7 @@ static status look_for_clash(struct build *build, const struct build_item *item,
         if (!row_read_index(value, &stamp, &values_len))
             s = status_of(CORRUPT, "a stored index row is damaged");
         else if (!bytes_equal(other_key, item->key))
-            s = document_judge(build->engine, NULL, build->arena, build->collection, &stamp,
+            s = document_judge(build->engine, view, build->arena, build->collection, &stamp,
                                build->request->now, &verdict);
         if (s.code == OK && verdict == ALIVE)
             s = clash(build, item, &stamp, other_key);
@@ -192,6 +203,7 @@ static status look_for_clash(struct build *build, const struct build_item *item,
     if (s.code == OK)
         s = storage_scan_status(scan);
     storage_scan_close(scan);
+    storage_view_close(storage, view);
     return s;
 }
 
@@ -359,20 +371,34 @@ static status build_step(struct build *build, bool *is_done_out)
     return STATUS_OK;
 }
 
-/* Finds an index to work on; NULL if there is none. */
-static const struct index *find_work(const struct request *request, const struct collection **out)
+/* The unfinished build whose turn it is; NULL if there is none. Builds take turns, so that one that cannot
+ * go on does not hold up the others. */
+static const struct index *find_work(const struct request *request, uint64_t turn,
+                                     const struct collection **out)
 {
-    for (size_t i = 0; i < catalog_collection_count(request); i++) {
-        *out = catalog_collection(request, i);
-        for (size_t k = 0; k < (*out)->index_count; k++) {
-            if ((*out)->indexes[k].state == INDEX_BUILDING)
-                return &(*out)->indexes[k];
+    const struct index *found = NULL;
+    uint64_t count = 0, wanted = 0;
+
+    for (int round = 0; round < 2 && (round == 0 || count > 0); round++) {
+        uint64_t seen = 0;
+        for (size_t i = 0; !found && i < catalog_collection_count(request); i++) {
+            const struct collection *collection = catalog_collection(request, i);
+            for (size_t k = 0; k < collection->index_count; k++) {
+                if (collection->indexes[k].state != INDEX_BUILDING)
+                    continue;
+                if (round == 1 && seen++ == wanted) {
+                    *out = collection;
+                    found = &collection->indexes[k];
+                }
+                count += round == 0;
+            }
         }
+        wanted = count ? turn % count : 0;
     }
-    return NULL;
+    return found;
 }
 
-/* One batch of the first unfinished build. */
+/* One batch of the build whose turn it is. */
 status engine_build_step(struct engine *engine, bool *has_more_out)
 {
     struct arena *arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
@@ -388,7 +414,8 @@ status engine_build_step(struct engine *engine, bool *has_more_out)
     s = ARENA_NEW(arena, 1, &build);
     if (s.code == OK) {
         *build = (struct build){ .engine = engine, .request = &request, .arena = arena };
-        build->index = find_work(&request, &build->collection);
+        build->index = find_work(&request, atomic_fetch_add(&engine->build_turn, 1),
+                                 &build->collection);
         *has_more_out = build->index != NULL;
         if (build->index)
             s = build_step(build, &is_done);
@@ -437,9 +464,9 @@ static void *builder_run(void *owner)
     return NULL;
 }
 
-void builder_start(struct engine *engine)
+bool builder_start(struct engine *engine)
 {
-    worker_start(&engine->builder, builder_run, engine);
+    return worker_start(&engine->builder, builder_run, engine);
 }
 
 void builder_wake(struct engine *engine)

@@ -328,3 +328,12 @@ bool lanes_are_empty(struct engine *engine, struct collection_state *state)
     pthread_mutex_unlock(&engine->figures_lock);
     return documents == 0;
 }
+
+bool lanes_were_cut(const struct collection_state *state)
+{
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
+        if (atomic_load(&state->lanes[lane].cut_seq) > 0)
+            return true;
+    }
+    return false;
+}

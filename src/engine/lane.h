@@ -33,5 +33,6 @@ MUST_USE status lane_border(struct engine *engine, struct arena *arena,
 void lane_forget_cut(struct engine *engine, struct collection_state *state, unsigned lane,
                      time_ms upto, uint64_t seq, struct storage_counters cut);
 bool lanes_are_empty(struct engine *engine, struct collection_state *state);
+bool lanes_were_cut(const struct collection_state *state);
 
 #endif

@@ -33,6 +33,7 @@ struct cut {
     struct storage_counters gone;   /* all of it */
     struct storage_counters border; /* the part of its last second */
     bytes start, end;               /* in SPACE_BODIES */
+    status dropped;
 };
 
 /* Counters of whole seconds go; those of the second in which the horizon stands shrink. */
@@ -96,7 +97,9 @@ static status cut_stamp(struct commit *commit, struct storage_batch *batch)
 
     cut->gone = cut->border = (struct storage_counters){ 0 };
     cut->seq = atomic_load(&cut->engine->assigned_seq);
-    if (atomic_load(&state->current) != cut->collection || atomic_load(&state->is_dropped))
+    if (atomic_load(&state->current) != cut->collection ||
+        atomic_load(&cut->collection->settled_at) != COLLECTION_SETTLED_NEVER ||
+        atomic_load(&state->is_dropped))
         return STATUS_OK;
     TRY(lane_sum(cut->engine, cut->arena, state, cut->lane, INT64_MIN,
                  expiry_last_dead_second(cut->lane, cut->upto), &cut->gone));
@@ -111,9 +114,14 @@ static void cut_done(struct commit *commit, status outcome)
 {
     struct cut *cut = commit->owner;
 
-    if (outcome.code == OK && cut->gone.first > 0)
-        lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto, cut->seq,
-                        cut->gone);
+    cut->dropped = STATUS_OK;
+    if (outcome.code != OK || cut->gone.first == 0)
+        return;
+    lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto, cut->seq, cut->gone);
+    /* Here, while nothing later can have been written: a file drop does not ask how old a row is. */
+    cut->dropped = storage_drop_range(cut->engine->storage,
+                                      address(cut->collection->state->partition, SPACE_BODIES),
+                                      cut->start, cut->end);
 }
 
 void purge_count(struct purge_pass *pass, struct collection_state *state,
@@ -150,8 +158,7 @@ static status cut_lane(struct purge_pass *pass, const struct collection *collect
     pass->result->truncations++;
     atomic_fetch_add(&collection->state->garbage_rows,
                      (uint64_t)cut.gone.first * (1 + collection->index_count));
-    return storage_drop_range(engine->storage, address(collection->state->partition, SPACE_BODIES),
-                              cut.start, cut.end);
+    return cut.dropped;
 }
 
 /* ---- readers of deaths ---------------------------------------------------------------------------- */
@@ -279,7 +286,10 @@ static status purge_lane(struct purge_pass *pass, const struct collection *colle
     time_ms upto = expiry_lane_horizon(&collection->policy, lane, pass->cutoff);
     bool is_due;
 
-    if (!lane_has_documents(pass->engine, collection->state, lane))
+    bool has_end = expiry_lane_deadline(&collection->policy, lane, 0) != TIME_NEVER;
+
+    if ((!has_end && upto == INT64_MIN) ||
+        !lane_has_documents(pass->engine, collection->state, lane))
         return STATUS_OK;
     TRY(is_worth_cutting(pass, collection, lane, upto, &is_due));
     if (!is_due || upto == INT64_MIN)
@@ -302,6 +312,20 @@ static status erase_stamp(struct commit *commit, struct storage_batch *batch)
     return STATUS_OK;
 }
 
+static void erase_done(struct commit *commit, status outcome)
+{
+    struct cut *cut = commit->owner;
+
+    cut->dropped = STATUS_OK;
+    if (outcome.code != OK || !cut->gone.first)
+        return;
+    atomic_store(&cut->collection->state->garbage_rows, 0);
+    atomic_store(&cut->collection->state->is_unsettled, true);
+    cut->dropped = storage_drop_range(cut->engine->storage,
+                                      address(cut->collection->state->partition, SPACE_ROWS),
+                                      cut->start, BYTES_NONE);
+}
+
 static status erase_rows(struct purge_pass *pass, const struct collection *collection)
 {
     struct cut cut = { .engine = pass->engine,
@@ -309,15 +333,11 @@ static status erase_rows(struct purge_pass *pass, const struct collection *colle
                        .collection = collection,
                        .start = BYTES_LITERAL("\x01") };
 
-    cut.commit = (struct commit){ .stamp = erase_stamp, .owner = &cut, .is_barrier = true };
+    cut.commit = (struct commit){
+        .stamp = erase_stamp, .done = erase_done, .owner = &cut, .is_barrier = true
+    };
     TRY(commit_and_wait(pass->engine->queue, &cut.commit));
-    if (!cut.gone.first)
-        return STATUS_OK;
-    atomic_store(&collection->state->garbage_rows, 0);
-    TRY(storage_drop_range(pass->engine->storage, address(collection->state->partition, SPACE_ROWS),
-                           cut.start, BYTES_NONE));
-    atomic_store(&collection->state->is_unsettled, true);
-    return STATUS_OK;
+    return cut.dropped;
 }
 
 /* What the files and the log still hold of an empty collection; now and then, because it rewrites. */
@@ -483,7 +503,9 @@ static status begin_look(struct purge_pass *pass, struct request *out)
 {
     TRY(request_begin_quiet(pass->engine, pass->arena, out));
     pass->cutoff = request_oldest_now(pass->engine, out->now);
-    if (!request_is_alone_with_its_picture(out))
+    /* Asked behind the reading of the clock: a leap in between must not end anything. */
+    if (!request_is_alone_with_its_picture(out) ||
+        clock_is_leap_pending(pass->engine->options.clock))
         pass->cutoff = INT64_MIN;
     return STATUS_OK;
 }
@@ -494,7 +516,7 @@ static status reap(struct purge_pass *pass, uint32_t id)
     struct request request;
 
     TRY(begin_look(pass, &request));
-    const struct collection *collection = catalog_find_by_id(&request, id);
+    const struct collection *collection = catalog_lookup_id(request.catalog, id);
     status s = STATUS_OK;
     if (collection && pass->cutoff != INT64_MIN)
         s = reaper_visit(pass, &request, collection);
@@ -511,7 +533,7 @@ static status cut_all(struct purge_pass *pass, uint32_t **ids_out, size_t *count
     size_t count = catalog_collection_count(&request);
     status s = ARENA_NEW(pass->arena, count, ids_out);
     for (size_t i = 0; s.code == OK && pass->cutoff != INT64_MIN && i < count; i++) {
-        const struct collection *collection = catalog_collection(&request, i);
+        const struct collection *collection = request.catalog->collections[i];
         arena_position mark = arena_mark(pass->arena);
         note_failure(pass, collection->id, purge_collection(pass, collection));
         arena_release(pass->arena, mark);
@@ -624,8 +646,10 @@ static void *purger_run(void *owner)
     time_ms look_again_at = TIME_NEVER;
 
     while (worker_pause(&engine->purger.worker, pause_ms(engine, look_again_at))) {
-        if (!atomic_load(&engine->purger.is_enabled))
+        if (!atomic_load(&engine->purger.is_enabled)) {
+            look_again_at = TIME_NEVER;
             continue;
+        }
         status s = purge(engine, false, &result, &look_again_at);
         if (s.code == OK && result.documents > 0)
             log_event(engine->log, LOG_INFO, "purger.pass",
@@ -635,9 +659,9 @@ static void *purger_run(void *owner)
     return NULL;
 }
 
-void purger_start(struct engine *engine)
+bool purger_start(struct engine *engine)
 {
-    worker_start(&engine->purger.worker, purger_run, engine);
+    return worker_start(&engine->purger.worker, purger_run, engine);
 }
 
 void purger_wake(struct engine *engine)

@@ -17,6 +17,7 @@
 #include <inttypes.h>
 
 enum { WALK_PAUSE_MS = 60000, PAGE_BODIES = 5000, PAGE_BYTES = 8 * 1024 * 1024 };
+enum { PAGE_MEMORY_BYTES = 64 * 1024 * 1024 };
 
 /* A document found by the walk that has to go or to move. */
 struct candidate {
@@ -29,7 +30,9 @@ struct candidate {
     bool owns_rows; /* its locator is still its own */
     bytes document;
     uint64_t birth_seq;
-    struct stamp fresh; /* of a moving one */
+    struct stamp fresh;  /* of a moving one */
+    uint8_t *body_value; /* of a moving one */
+    size_t body_value_len;
     struct index_entries entries;
     bytes *index_keys;
 };
@@ -43,6 +46,7 @@ struct walk {
     struct candidate *candidates;
     size_t count;
     size_t size; /* bytes of the candidates' documents */
+    uint8_t resume_at[ROW_SLOT_BYTES];
 };
 
 /* ---- finding -------------------------------------------------------------------------------------- */
@@ -122,6 +126,18 @@ static status collect_rows(struct walk *walk, const struct collection *collectio
     return index_row_keys(arena, &candidate->entries, candidate->key, &candidate->index_keys);
 }
 
+static status lay_out_body(struct walk *walk, struct candidate *candidate)
+{
+    size_t head_len = row_body_head_len(&candidate->fresh, candidate->key.len);
+    void *value;
+
+    candidate->body_value_len = head_len + candidate->document.len;
+    TRY(arena_take(walk->pass->arena, candidate->body_value_len, &value));
+    memcpy((uint8_t *)value + head_len, candidate->document.data, candidate->document.len);
+    candidate->body_value = value;
+    return STATUS_OK;
+}
+
 /* The stamp it would have if it were written under today's policy, at the time it was written. */
 static status restamp(struct walk *walk, const struct collection *collection,
                       struct candidate *candidate)
@@ -132,7 +148,7 @@ static status restamp(struct walk *walk, const struct collection *collection,
     candidate->fresh.lane = expiry_choose_lane(&collection->policy, &candidate->fresh);
     candidate->is_moving = candidate->fresh.lane != candidate->stamp.lane ||
                            !bytes_equal(candidate->fresh.dates, candidate->stamp.dates);
-    return STATUS_OK;
+    return candidate->is_moving ? lay_out_body(walk, candidate) : STATUS_OK;
 }
 
 static status judge_again(struct walk *walk, const struct collection *collection,
@@ -162,6 +178,25 @@ static status judge_again(struct walk *walk, const struct collection *collection
         return STATUS_OK;
     TRY(collect_rows(walk, collection, candidate));
     return candidate->is_dead ? STATUS_OK : restamp(walk, collection, candidate);
+}
+
+/* As many as memory allows; the walk goes on behind the last of them. */
+static status judge_page(struct walk *walk, const struct collection *collection)
+{
+    size_t used = arena_used_bytes(walk->pass->arena);
+
+    for (size_t i = 0; i < walk->count; i++) {
+        struct candidate *candidate = &walk->candidates[i];
+        TRY(judge_again(walk, collection, candidate));
+        if (arena_used_bytes(walk->pass->arena) - used < PAGE_MEMORY_BYTES || i + 1 == walk->count)
+            continue;
+        row_key_slot(walk->resume_at, candidate->stamp.lane, expiry_order(&candidate->stamp),
+                     candidate->stamp.seq);
+        walk->after = bytes_of(walk->resume_at, sizeof(walk->resume_at));
+        walk->count = i + 1;
+        walk->is_finished = false;
+    }
+    return STATUS_OK;
 }
 
 /* ---- the commit ----------------------------------------------------------------------------------- */
@@ -201,27 +236,20 @@ static void append_removal(struct reaping *reaping, struct storage_batch *batch,
     reaping->gone.second += candidate->stamp.body_len;
 }
 
-static status append_move(struct reaping *reaping, struct storage_batch *batch,
-                          const struct candidate *candidate)
+static void append_move(struct reaping *reaping, struct storage_batch *batch,
+                        const struct candidate *candidate)
 {
     struct written_document moved = { .state = reaping->collection->state,
                                       .stamp = &candidate->fresh,
                                       .birth_seq = candidate->birth_seq,
                                       .locator_key = candidate->locator_key,
                                       .entries = &candidate->entries,
-                                      .index_keys = candidate->index_keys };
-    bytes key = bytes_from(candidate->locator_key, 1);
-    struct arena *arena = reaping->walk->pass->arena;
-    size_t head_len = row_body_head_len(&candidate->fresh, key.len);
-    void *value;
+                                      .index_keys = candidate->index_keys,
+                                      .body_value = candidate->body_value,
+                                      .body_value_len = candidate->body_value_len };
 
-    TRY(arena_take(arena, head_len + candidate->document.len, &value));
-    memcpy((uint8_t *)value + head_len, candidate->document.data, candidate->document.len);
-    moved.body_value = value;
-    moved.body_value_len = head_len + candidate->document.len;
     delete_slot(reaping, batch, &candidate->stamp);
     write_put_rows(reaping->walk->pass->engine, batch, &moved);
-    return STATUS_OK;
 }
 
 static status reaping_stamp(struct commit *commit, struct storage_batch *batch)
@@ -236,7 +264,7 @@ static status reaping_stamp(struct commit *commit, struct storage_batch *batch)
         if (candidate->is_dead)
             append_removal(reaping, batch, candidate);
         else if (candidate->is_moving)
-            TRY(append_move(reaping, batch, candidate));
+            append_move(reaping, batch, candidate);
     }
     return STATUS_OK;
 }
@@ -295,8 +323,7 @@ static status change_latched(struct walk *walk, struct reaping *reaping)
         walk->is_finished = true;
         return STATUS_OK;
     }
-    for (size_t i = 0; i < walk->count; i++)
-        TRY(judge_again(walk, reaping->collection, &walk->candidates[i]));
+    TRY(judge_page(walk, reaping->collection));
     reaping->commit =
         (struct commit){ .stamp = reaping_stamp, .done = reaping_done, .owner = reaping };
     TRY(commit_and_wait(pass->engine->queue, &reaping->commit));

@@ -122,7 +122,7 @@ bool request_is_alone_with_its_picture(const struct request *request)
         int64_t now = atomic_load(&slots[i].now);
         if (now == SLOT_STARTING)
             return false;
-        if (now != 0 && atomic_load(&slots[i].picture) < request->catalog->number)
+        if (now > 0 && atomic_load(&slots[i].picture) < request->catalog->number)
             return false;
     }
     return true;

@@ -136,6 +136,7 @@ struct engine {
 
     struct purger purger;
     struct worker builder;
+    _Atomic uint64_t build_turn;
     struct worker timekeeper;
 };
 
@@ -160,7 +161,7 @@ void catalog_destroy(struct engine *engine);
 /* Frees what no running request can hold; change_lock is held. */
 void catalog_collect(struct engine *engine);
 struct catalog_edit {
-    /* Replaces a collection of the same id; the picture takes over the caller's references. */
+    /* Sorted by id. Replaces collections of the same id; takes over the caller's references. */
     struct collection *const *add;
     size_t add_count;
     uint32_t remove_id; /* 0: none */
@@ -181,6 +182,7 @@ void collection_attach(struct engine *engine, struct collection *collection,
                        struct collection_state *state);
 const struct database *catalog_lookup_database(const struct catalog *catalog, bytes name);
 const struct collection *catalog_lookup(const struct catalog *catalog, bytes database, bytes name);
+const struct collection *catalog_lookup_id(const struct catalog *catalog, uint32_t id);
 
 /* ---- change.c ---- */
 /* Marks a build as finished or failed; used by index_build.c. */
@@ -209,8 +211,8 @@ MUST_USE status document_key_split(const struct collection *collection, bytes jo
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp);
 
 /* ---- index_build.c, purger.c, reaper.c, worker.c, engine.c ---- */
-void builder_start(struct engine *engine);
-void purger_start(struct engine *engine);
+bool builder_start(struct engine *engine);
+bool purger_start(struct engine *engine);
 void purger_wake(struct engine *engine);
 void builder_wake(struct engine *engine);
 static inline struct row_address address(partition_id partition, enum storage_space space)

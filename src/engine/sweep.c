@@ -27,7 +27,8 @@ void engine_sweep_close(struct engine_sweep *sweep)
 /* Behind every running request, and nobody may look at an older picture; INT64_MIN if that is not so. */
 static time_ms find_cutoff(const struct request *request)
 {
-    if (!request_is_alone_with_its_picture(request))
+    if (!request_is_alone_with_its_picture(request) ||
+        clock_is_leap_pending(request->engine->options.clock))
         return INT64_MIN;
     return request_oldest_now(request->engine, request->now);
 }
@@ -70,8 +71,9 @@ static bool sweep_is_garbage(void *context, partition_id partition, bytes key, b
         !row_read_any_stamp(key, value, &stamp))
         return false;
     if (!pass->last || pass->last->id != id)
-        pass->last = catalog_find_by_id(&pass->request, id);
-    return pass->last && expiry_judge(&pass->last->policy, &stamp, pass->cutoff) == DEAD &&
+        pass->last = catalog_lookup_id(pass->request.catalog, id);
+    return pass->last && atomic_load(&pass->last->settled_at) == COLLECTION_SETTLED_NEVER &&
+           expiry_judge(&pass->last->policy, &stamp, pass->cutoff) == DEAD &&
            collection_is_cut(pass->last->state, &stamp);
 }
 

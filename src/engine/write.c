@@ -173,12 +173,11 @@ static status outline(struct write *write, struct write_op *op, struct step_of_w
     return STATUS_OK;
 }
 
-static status note_stripe(struct buffer *stripes, uint64_t hash)
+static void note_stripe(struct buffer *stripes, uint64_t hash)
 {
     uint16_t stripe = latch_stripe(hash);
 
     buffer_append(stripes, bytes_of(&stripe, sizeof(stripe)));
-    return STATUS_OK;
 }
 
 static status take_latches(struct write *write)
@@ -189,11 +188,11 @@ static status take_latches(struct write *write)
         const struct step_of_write *step = &write->steps[i];
         if (write->ops[i].outcome.code != OK)
             continue;
-        TRY(note_stripe(&stripes, hash_document(step->collection->state, step->locator_key)));
+        note_stripe(&stripes, hash_document(step->collection->state, step->locator_key));
         for (size_t k = 0; k < step->entries.count; k++) {
             if (is_unique_entry(step->collection, &step->entries.items[k]))
-                TRY(note_stripe(&stripes,
-                                hash_unique(step->collection->state, &step->entries.items[k])));
+                note_stripe(&stripes,
+                            hash_unique(step->collection->state, &step->entries.items[k]));
         }
     }
     if (stripes.is_failed)
@@ -251,7 +250,8 @@ static status load_change(struct write *write, struct document_change *change)
         change->has_old = false;
         return STATUS_OK;
     }
-    bool needs_body = change->collection->index_count > 0 || change->old_verdict == DEAD;
+    bool needs_body = change->collection->index_count > 0 || change->old_verdict == DEAD ||
+                      atomic_load(&change->state->deaths);
     return needs_body ? read_old_rows(write, change) : STATUS_OK;
 }
 
@@ -292,19 +292,39 @@ static bool has_entry(const struct index_entries *entries, const struct index_en
     return false;
 }
 
+/* Names the index and the values that clash, as the new document has them. */
 static status duplicate(struct write *write, const struct collection *collection,
-                        const struct index_entry *entry)
+                        const struct index_entry *entry, bytes document)
 {
     const struct index *index = index_by_id(collection, entry->index_id);
+    struct buffer text = buffer_in(write->request->arena);
+    bytes line;
 
-    return status_fail(write->request->arena, DUPLICATE_KEY,
-                       "another document has the same key in the unique index '%.*s'",
-                       (int)index->definition.name.len, (const char *)index->definition.name.data);
+    buffer_append_format(&text, "another document has the same key in the unique index '%.*s':",
+                         (int)index->definition.name.len,
+                         (const char *)index->definition.name.data);
+    for (size_t i = 0; i < index->definition.field_count; i++) {
+        bytes path = index->definition.fields[i].path;
+        struct path_values reached;
+        TRY(path_collect(write->request->arena, index->paths[i], document, &reached));
+        buffer_append_format(&text, "%s %.*s ", i ? "," : "", (int)path.len,
+                             (const char *)path.data);
+        if (reached.items[0].type == VALUE_MISSING)
+            buffer_append_text(&text, "missing");
+        else
+            json_write_value(&text, reached.items[0]);
+        if (reached.count > 1)
+            buffer_append_text(&text, " ...");
+    }
+    buffer_append_byte(&text, 0);
+    TRY(buffer_finish(&text, &line));
+    return status_of(DUPLICATE_KEY, (const char *)line.data);
 }
 
 /* Does the stored row's document still hold the key, seen with the eyes of this write? */
-static status row_holds(struct write *write, const struct document_change *mine, bytes key,
-                        bytes value, const struct index_entry *entry, bool *out)
+static status row_holds(struct write *write, struct storage_view *view,
+                        const struct document_change *mine, bytes key, bytes value,
+                        const struct index_entry *entry, bool *out)
 {
     struct stamp stamp;
     size_t values_len;
@@ -329,42 +349,48 @@ static status row_holds(struct write *write, const struct document_change *mine,
         *out = holder->has_new && has_entry(&holder->entries, entry);
         return STATUS_OK;
     }
-    TRY(document_judge(write->request->engine, NULL, write->request->arena, mine->collection,
+    TRY(document_judge(write->request->engine, view, write->request->arena, mine->collection,
                        &stamp, write->request->now, &verdict));
     *out = verdict == ALIVE;
     return STATUS_OK;
 }
 
-/* Stored rows with these values, whoever they belong to. */
+/* Stored rows with these values, whoever they belong to; at one instant, because a holder may move. */
 static status check_stored(struct write *write, const struct document_change *mine,
-                           const struct index_entry *entry)
+                           const struct index_entry *entry, bytes document)
 {
     struct storage *storage = write->request->engine->storage;
     struct buffer start = buffer_in(write->request->arena);
     struct storage_range range = { 0 };
-    struct storage_scan *scan;
+    struct storage_view *view = NULL;
+    struct storage_scan *scan = NULL;
     bytes key, value;
     bool is_held = false;
-    status s = STATUS_OK;
+    status s;
 
     row_key_index(&start, entry->index_id);
     buffer_append(&start, entry->values);
     TRY(buffer_finish(&start, &range.start));
-    TRY(storage_scan_open(storage, NULL, address(mine->state->partition, SPACE_ROWS), &range,
-                          &scan));
+    TRY(storage_view_open(storage, &view));
+    TRY_GOTO(storage_scan_open(storage, view, address(mine->state->partition, SPACE_ROWS), &range,
+                               &scan),
+             done);
     while (s.code == OK && !is_held && storage_scan_next(scan, &key, &value) &&
            bytes_starts_with(key, range.start))
-        s = row_holds(write, mine, key, value, entry, &is_held);
+        s = row_holds(write, view, mine, key, value, entry, &is_held);
     if (s.code == OK)
         s = storage_scan_status(scan);
-    storage_scan_close(scan);
+done:
+    if (scan)
+        storage_scan_close(scan);
+    storage_view_close(storage, view);
     TRY(s);
-    return is_held ? duplicate(write, mine->collection, entry) : STATUS_OK;
+    return is_held ? duplicate(write, mine->collection, entry, document) : STATUS_OK;
 }
 
 /* Documents that this same write is about to put. */
 static status check_pending(struct write *write, const struct document_change *mine,
-                            const struct index_entry *entry)
+                            const struct index_entry *entry, bytes document)
 {
     uint64_t hash = hash_unique(mine->state, entry);
     struct table_node *node = write->by_unique.buckets[hash & (write->by_unique.bucket_count - 1)];
@@ -373,20 +399,20 @@ static status check_pending(struct write *write, const struct document_change *m
         const struct document_change *holder = node->item;
         if (node->hash == hash && bytes_equal(node->key, entry->values) && holder != mine &&
             holder->state == mine->state && holder->has_new && has_entry(&holder->entries, entry))
-            return duplicate(write, mine->collection, entry);
+            return duplicate(write, mine->collection, entry, document);
     }
     return STATUS_OK;
 }
 
 static status check_unique(struct write *write, struct document_change *change,
-                           const struct index_entries *entries)
+                           const struct index_entries *entries, bytes document)
 {
     for (size_t i = 0; i < entries->count; i++) {
         const struct index_entry *entry = &entries->items[i];
         if (!is_unique_entry(change->collection, entry))
             continue;
-        TRY(check_pending(write, change, entry));
-        TRY(check_stored(write, change, entry));
+        TRY(check_pending(write, change, entry, document));
+        TRY(check_stored(write, change, entry, document));
     }
     for (size_t i = 0; i < entries->count; i++) {
         const struct index_entry *entry = &entries->items[i];
@@ -425,7 +451,7 @@ static status decide(struct write *write, struct write_op *op, struct step_of_wr
     TRY(find_change(write, step, &change));
     TRY(check_precondition(write->request->arena, op, change));
     if (op->kind != WRITE_DELETE)
-        TRY(check_unique(write, change, &step->entries));
+        TRY(check_unique(write, change, &step->entries, op->document));
     op->was_there = change->is_visible;
     change->is_touched = true;
     change->has_new = change->is_visible = op->kind != WRITE_DELETE;

@@ -17,11 +17,10 @@ static void put_number(uint8_t *out, uint64_t number, size_t width)
 }
 
 /* Sequence numbers in the order of the operations; a document gets that of its last one. */
-static void assign(struct write *write)
+static void assign(struct write *write, int64_t now_s)
 {
     struct engine *engine = write->request->engine;
     uint64_t seq = atomic_load_explicit(&engine->assigned_seq, memory_order_relaxed);
-    int64_t now_s = clock_now(engine->options.clock) / 1000;
 
     for (size_t i = 0; i < write->op_count; i++) {
         struct document_change *change = write->steps[i].change;
@@ -139,6 +138,40 @@ static void put_new(struct engine *engine, struct storage_batch *batch,
     engine->group.earliest_end = expiry_earlier(engine->group.earliest_end, ends_at);
 }
 
+/* A document may have died between the moment the write looked and this one; others may have seen it
+ * dead, and dead is for ever. Replacing or deleting it then fails, an upsert begins a new life. */
+static bool has_died_since(const struct document_change *change, time_ms now)
+{
+    return change && change->has_old && change->old_verdict == ALIVE &&
+           expiry_judge(&change->collection->policy, &change->old, now) == DEAD;
+}
+
+static status settle_late_deaths(struct write *write, time_ms now)
+{
+    const status gone = status_of(NOT_FOUND, "the document expired while it was being written");
+
+    for (size_t i = 0; i < write->op_count; i++) {
+        struct document_change *change = write->steps[i].change;
+        struct write_op *op = &write->ops[i];
+        if (!has_died_since(change, now) || !op->was_there)
+            continue;
+        op->was_there = false;
+        write->steps[i].is_birth = true;
+        if (op->kind == WRITE_UPSERT)
+            continue;
+        op->outcome = gone;
+        if (write->mode == WRITE_ALL_OR_NOTHING)
+            return gone;
+        change->is_touched = false;
+        write->steps[i].change = NULL;
+    }
+    for (struct document_change *change = write->changes; change; change = change->next) {
+        if (change->is_touched && has_died_since(change, now))
+            change->old_verdict = DEAD;
+    }
+    return STATUS_OK;
+}
+
 status write_stamp(struct commit *commit, struct storage_batch *batch)
 {
     struct write *write = commit->owner;
@@ -146,7 +179,9 @@ status write_stamp(struct commit *commit, struct storage_batch *batch)
 
     if (!group_reserve(engine, 2 * write->op_count))
         return status_of(OUT_OF_MEMORY, "the server has no memory to commit");
-    assign(write);
+    time_ms now = clock_now(engine->options.clock);
+    TRY(settle_late_deaths(write, now));
+    assign(write, now / 1000);
     for (struct document_change *change = write->changes; change; change = change->next) {
         if (!change->is_touched)
             continue;

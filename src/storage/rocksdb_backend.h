@@ -27,6 +27,7 @@ struct rocksdb_storage {
     rocksdb_column_family_handle_t *spaces[SPACE_COUNT];
     rocksdb_options_t *options[SPACE_COUNT]; /* the first is the database's too */
     rocksdb_cache_t *cache;
+    rocksdb_compactionfilter_t *zero_filter;
     rocksdb_readoptions_t *read_newest;
     rocksdb_writeoptions_t *write_synced;
 
@@ -64,6 +65,8 @@ void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recove
 /* Owned by the options they are given to. */
 rocksdb_mergeoperator_t *rocksdb_counters_operator(void);
 rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(struct rocksdb_storage *rocks);
+/* Owned by the caller; it must outlive the database. */
+rocksdb_compactionfilter_t *rocksdb_zero_filter(void);
 
 /* ---- the functions of the backend ------------------------------------------------------------------ */
 

@@ -73,6 +73,33 @@ rocksdb_mergeoperator_t *rocksdb_counters_operator(void)
                                         counters_partial_merge, counters_give_back, counters_name);
 }
 
+/* ---- counters that have come back to nothing ------------------------------------------------------ */
+
+/* Absent counts as zero, so a row of two zeros says nothing; it leaves when its file is rewritten. */
+static unsigned char counters_are_zero(void *state, int level, const char *key, size_t key_len,
+                                       const char *value, size_t value_len, char **new_value,
+                                       size_t *new_value_len, unsigned char *is_changed)
+{
+    struct storage_counters counters;
+
+    (void)state, (void)level, (void)key, (void)key_len;
+    (void)new_value, (void)new_value_len, (void)is_changed;
+    return storage_counters_decode(bytes_of(value, value_len), &counters) && counters.first == 0 &&
+           counters.second == 0;
+}
+
+static const char *zero_filter_name(void *state)
+{
+    (void)state;
+    return "mayfly.zero_counters";
+}
+
+rocksdb_compactionfilter_t *rocksdb_zero_filter(void)
+{
+    return rocksdb_compactionfilter_create(NULL, nothing_to_destroy, counters_are_zero,
+                                           zero_filter_name);
+}
+
 /* ---- sweeper -------------------------------------------------------------------------------------- */
 
 struct sweep {

@@ -165,6 +165,8 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
     rocksdb_options_set_create_missing_column_families(rocks->options[0], !options->must_exist);
 
     rocksdb_options_set_merge_operator(rocks->options[SPACE_META], rocksdb_counters_operator());
+    rocks->zero_filter = rocksdb_zero_filter();
+    rocksdb_options_set_compaction_filter(rocks->options[SPACE_META], rocks->zero_filter);
     rocksdb_options_set_max_successive_merges(rocks->options[SPACE_META], SUCCESSIVE_ADDS_MAX);
     if (options->sweeper.begin != NULL)
         rocksdb_options_set_compaction_filter_factory(rocks->options[SPACE_ROWS],
@@ -183,4 +185,5 @@ void rocksdb_options_release(struct rocksdb_storage *rocks)
     for (int i = 0; i < SPACE_COUNT; i++)
         rocksdb_options_destroy(rocks->options[i]);
     rocksdb_cache_destroy(rocks->cache);
+    rocksdb_compactionfilter_destroy(rocks->zero_filter);
 }

@@ -121,7 +121,8 @@ void storage_delete(struct storage *storage, struct storage_batch *batch, struct
 void storage_delete_range(struct storage *storage, struct storage_batch *batch,
                           struct row_address where, bytes start, bytes end);
 /* Adds to a row of two signed counters (16 bytes, most significant byte first; absent counts as 0, 0).
- * Only in SPACE_META. A row whose counters are both 0 may or may not be there. */
+ * Only in SPACE_META, where a value of 16 zero bytes always counts as such a row. A row whose counters
+ * are both 0 may or may not be there. */
 struct storage_counters {
     int64_t first;
     int64_t second;
