@@ -1,0 +1,161 @@
+/* Things that happen between two others: a leap in the middle of a purge, a death in the middle of a write,
+ * a lane used again; and work that must fit into its memory. */
+#include <stdio.h>
+
+#include "tests/support/world.h"
+
+static uint32_t id_of(struct world *w, const char *collection)
+{
+    struct request request = world_begin(w);
+    uint32_t id = world_find(&request, collection)->id;
+
+    world_end(&request);
+    return id;
+}
+
+/* ---- the clock ------------------------------------------------------------------------------------ */
+
+static void leap_at_the_first_death(void *context, const struct death *death)
+{
+    struct world *w = context;
+
+    (void)death;
+    manual_time_set_wall(&w->time, WORLD_START + (time_ms)2 * 365 * 86400 * 1000);
+}
+
+TEST(narrow_windows, b9_a_leap_in_the_middle_of_a_pass_ends_nobody)
+{
+    struct world w;
+    struct purge_result result;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "a", 10, "");
+    CHECK_WRITTEN(world_insert(&w, "a", "{'_id':1}"), OK);
+    world_collection(&w, "b", 365 * 86400, "");
+    for (int id = 1; id <= 5; id++)
+        CHECK_WRITTEN(world_insert(&w, "b", "{'_id':%d,'at':@0}", id), OK);
+    world_index_built(&w, "b", "at: at ttl=31000000");
+    world_at(&w, 20000);
+    CHECK_OK(engine_read_deaths(w.engine, id_of(&w, "a"), leap_at_the_first_death, &w));
+    CHECK_OK(engine_purge(w.engine, &result));
+    CHECK(clock_is_leap_pending(w.clock));
+    CHECK_EQ(result.documents, 1, "only the one that was due before the leap");
+    world_close(&w);
+}
+
+/* ---- writes --------------------------------------------------------------------------------------- */
+
+TEST(narrow_windows, b5_a_document_that_dies_while_it_is_replaced_stays_dead)
+{
+    static const struct {
+        const char *why;
+        enum write_kind kind;
+        status_code want;
+        const char *living;
+    } rows[] = {
+        {"a replace finds nobody",   WRITE_REPLACE, NOT_FOUND, "" },
+        { "a delete finds nobody",   WRITE_DELETE,  NOT_FOUND, "" },
+        { "an upsert begins a life", WRITE_UPSERT,  OK,        "1"},
+    };
+
+    EACH_BACKING(backing)
+    {
+        EACH_ROW(rows, r) {
+            struct world w;
+            world_open(&w, backing);
+            world_collection(&w, "c", 10, "x: x");
+            const struct written first = world_insert(&w, "c", "{'_id':1,'x':1}");
+            world_at(&w, 9999);
+            struct request request = world_begin(&w);
+            struct write_op op = world_op(&request, "c", r->kind, "{'_id':1,'x':2}");
+            world_at(&w, 10000);
+            CHECK_LIVING(&w, "c", "");
+            CHECK_EQ(document_write(&request, &op, 1, WRITE_ALL_OR_NOTHING).code, r->want, "%s",
+                     r->why);
+            CHECK_EQ(op.was_there, false, "%s", r->why);
+            world_end(&request);
+            CHECK_LIVING(&w, "c", r->living);
+            if (r->want == OK)
+                CHECK(world_read(&w, "c", "{'_id':1}").birth_seq > first.birth_seq);
+            world_close(&w);
+        }
+    }
+}
+
+TEST(narrow_windows, a_late_death_fails_its_own_operation_of_a_bulk_only)
+{
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", 10, "");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK);
+    world_at(&w, 9999);
+    struct request request = world_begin(&w);
+    struct write_op ops[] = { world_op(&request, "c", WRITE_REPLACE, "{'_id':1}"),
+                              world_op(&request, "c", WRITE_INSERT, "{'_id':2}") };
+    world_at(&w, 10000);
+    CHECK_OK(document_write(&request, ops, 2, WRITE_EACH));
+    CHECK_EQ(ops[0].outcome.code, NOT_FOUND, "");
+    CHECK_EQ(ops[1].outcome.code, OK, "");
+    world_end(&request);
+    CHECK_LIVING(&w, "c", "2");
+    world_close(&w);
+}
+
+/* ---- a lane used again ---------------------------------------------------------------------------- */
+
+struct told {
+    char ids[64];
+};
+
+static void note_death(void *context, const struct death *death)
+{
+    struct told *told = context;
+    size_t len = strlen(told->ids);
+
+    snprintf(told->ids + len, sizeof(told->ids) - len, "%d ", world_id_of(death->document));
+}
+
+TEST(narrow_windows, c14_a_death_is_told_before_its_place_is_taken_in_a_lane_used_again)
+{
+    struct told told = { "" };
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "a: a ttl=10");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'b':@0}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'a':@5000}"), OK);
+    world_at(&w, 20000);
+    world_purge(&w);
+    CHECK_OK(world_index_drop(&w, "c", "a"));
+    world_purge(&w);
+    world_index_built(&w, "c", "b: b ttl=100");
+    world_purge(&w);
+    CHECK_OK(engine_read_deaths(w.engine, id_of(&w, "c"), note_death, &told));
+    world_at(&w, 100000);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK);
+    CHECK_STRING(told.ids, "1 ");
+    world_close(&w);
+}
+
+/* ---- memory --------------------------------------------------------------------------------------- */
+
+TEST(narrow_windows, documents_with_many_index_entries_are_moved_within_the_memory_of_a_pass)
+{
+    enum { DOCUMENTS = 90, ENTRIES = 400, NAME_BYTES = 3000 };
+    static const char name[NAME_BYTES + 1] = { [0 ... NAME_BYTES - 1] = 'n' };
+    const int count = check_scale() < 1 ? 5 : DOCUMENTS;
+    char text[NAME_BYTES + ENTRIES * 5 + 100];
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "all: paths +/*");
+    for (int id = 1; id <= count; id++) {
+        int at = snprintf(text, sizeof(text), "{'_id':%d,'at':@0,'%s':[0", id, name);
+        for (int i = 1; i < ENTRIES; i++)
+            at += snprintf(text + at, sizeof(text) - (size_t)at, ",%d", i);
+        snprintf(text + at, sizeof(text) - (size_t)at, "]}");
+        CHECK_WRITTEN(world_insert(&w, "c", "%s", text), OK);
+    }
+    world_index_built(&w, "c", "at: at ttl=1000");
+    world_purge(&w);
+    world_at(&w, 1000000);
+    CHECK_EQ(world_purge(&w).truncations, 1, "all of them were in the lane of the index");
+    world_close(&w);
+}
