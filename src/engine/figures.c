@@ -123,31 +123,47 @@ static status figures_by_counters(struct request *request, const struct collecti
 
 /* ---- by scan -------------------------------------------------------------------------------------- */
 
+/* One body: living, or dead and for how long. */
+static status count_body(struct request *request, const struct collection *collection, bytes value,
+                         struct collection_figures *out)
+{
+    const struct expiry_policy *policy = &collection->policy;
+    struct row_body body;
+
+    if (!row_read_body(value, &body))
+        return status_of(CORRUPT, "a stored document is damaged");
+    if (expiry_judge_document(policy, &body.stamp, body.document, request->arena, request->now) ==
+        ALIVE) {
+        out->documents++;
+        out->bytes += body.stamp.body_len;
+        return STATUS_OK;
+    }
+    out->dead_documents++;
+    out->dead_bytes += body.stamp.body_len;
+    int64_t age = int64_sub_saturating(
+        request->now, expiry_deadline(policy, &body.stamp, body.document, request->arena));
+    if (age > out->oldest_dead_age_ms)
+        out->oldest_dead_age_ms = age;
+    return STATUS_OK;
+}
+
 static status figures_by_scan(struct request *request, const struct collection *collection,
                               struct collection_figures *out)
 {
-    struct engine *engine = request->engine;
-    struct scan *scan;
-    struct scan_row row;
-    int64_t documents = 0, size = 0;
+    struct storage_range all = { .start = BYTES_LITERAL("\x01") };
+    struct storage_view *view;
+    struct storage_scan *scan;
+    bytes key, value;
+    status s = STATUS_OK;
 
-    TRY(scan_open_slots(request, collection, &scan));
-    while (scan_next(scan, &row)) {
-        out->documents++;
-        out->bytes += row.body_len;
-    }
-    status s = scan_status(scan);
-    scan_close(scan);
-    pthread_mutex_lock(&engine->figures_lock);
-    for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
-        documents += collection->state->lanes[lane].documents;
-        size += collection->state->lanes[lane].bytes;
-    }
-    pthread_mutex_unlock(&engine->figures_lock);
-    /* Counters move on while the scan stands still: never below zero. */
-    out->dead_documents = documents > (int64_t)out->documents ? (uint64_t)documents - out->documents
-                                                              : 0;
-    out->dead_bytes = size > (int64_t)out->bytes ? (uint64_t)size - out->bytes : 0;
+    TRY(request_view(request, &view));
+    TRY(storage_scan_open(request->engine->storage, view,
+                          address(collection->state->partition, SPACE_BODIES), &all, &scan));
+    while (s.code == OK && storage_scan_next(scan, &key, &value))
+        s = count_body(request, collection, value, out);
+    if (s.code == OK)
+        s = storage_scan_status(scan);
+    storage_scan_close(scan);
     return s;
 }
 

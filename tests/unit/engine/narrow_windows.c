@@ -159,3 +159,24 @@ TEST(narrow_windows, documents_with_many_index_entries_are_moved_within_the_memo
     CHECK_EQ(world_purge(&w).truncations, 1, "all of them were in the lane of the index");
     world_close(&w);
 }
+
+/* ---- figures before the purger has come by -------------------------------------------------------- */
+
+TEST(narrow_windows, b12_the_oldest_dead_has_an_age_where_documents_are_older_than_the_index)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2}"), OK);
+        world_index_built(&w, "c", "at: at ttl=10");
+        world_at(&w, 13500);
+        const struct collection_figures figures = world_figures(&w, "c");
+        CHECK_EQ(figures.documents, 1, "");
+        CHECK_EQ(figures.dead_documents, 1, "");
+        CHECK_EQ(figures.oldest_dead_age_ms, 3500, "");
+        world_close(&w);
+    }
+}
