@@ -157,7 +157,8 @@ static bool stays(const struct catalog_edit *edit, const struct collection *coll
 {
     if (collection->id == edit->remove_id || is_removed(edit, collection->definition.database))
         return false;
-    return bsearch(&collection, edit->add, edit->add_count, sizeof(edit->add[0]), by_id) == NULL;
+    return edit->add_count == 0 ||
+           bsearch(&collection, edit->add, edit->add_count, sizeof(edit->add[0]), by_id) == NULL;
 }
 
 static status fill_collections(const struct catalog *base, const struct catalog_edit *edit,
