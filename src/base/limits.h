@@ -29,8 +29,6 @@
 #define LIMIT_ENTRIES_PER_DOCUMENT 100000
 /* Catalog entry of one collection, in bytes. */
 #define LIMIT_CATALOG_ENTRY_BYTES (4 * 1024 * 1024)
-/* Operations and bytes in one storage commit of one request. */
-#define LIMIT_COMMIT_BYTES (256 * 1024 * 1024)
 /* What one group commit takes from the queue at a time. */
 #define LIMIT_GROUP_COMMITS 1024
 #define LIMIT_GROUP_BYTES (8 * 1024 * 1024)

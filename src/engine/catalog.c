@@ -250,8 +250,7 @@ void catalog_destroy(struct engine *engine)
 
 /* ---- loading -------------------------------------------------------------------------------------- */
 
-static status load_collection(struct engine *engine, struct arena *arena, bytes value,
-                              struct collection **out)
+static status load_collection(struct engine *engine, bytes value, struct collection **out)
 {
     struct arena *memory = arena_open(2 * LIMIT_CATALOG_ENTRY_BYTES);
     struct collection_state *state;
@@ -264,7 +263,7 @@ static status load_collection(struct engine *engine, struct arena *arena, bytes 
     TRY_GOTO(collection_state_open((*out)->id, &state), failed);
     collection_attach(engine, *out, state);
     atomic_store(&state->current, *out);
-    s = lanes_load(engine, arena, state);
+    s = lanes_load(engine, state);
     /* What a crash may have left behind: rows of an emptied collection. */
     atomic_store(&state->garbage_rows, lanes_were_cut(state) && lanes_are_empty(engine, state));
     if (s.code != OK)
@@ -293,7 +292,7 @@ static status load_row(struct engine *engine, struct arena *arena, bytes key, by
         buffer_append(&loading->databases, bytes_of(&database, sizeof(database)));
     }
     if (key.data[0] == ROW_TAG_COLLECTION) {
-        TRY(load_collection(engine, arena, value, &collection));
+        TRY(load_collection(engine, value, &collection));
         buffer_append(&loading->collections, bytes_of(&collection, sizeof(collection)));
         if (loading->collections.is_failed)
             collection_release(collection);

@@ -235,7 +235,7 @@ static status check_body(struct checking *check, bytes key, bytes value)
         violate(check, "a document is younger than the last write", key);
     if (!lane_has_rule(check->collection, lane))
         violate(check, "a document lies in a lane without a rule", key);
-    TRY(count_body(check, lane, row_order_second(order), body.stamp.body_len));
+    TRY(count_body(check, lane, expiry_second_of(order), body.stamp.body_len));
     if (expiry_judge_document(&check->collection->policy, &body.stamp, body.document, check->arena,
                               check->request.now) == ALIVE)
         return check_living_body(check, key, &body);
@@ -273,15 +273,6 @@ static status check_locator(struct checking *check, bytes key, bytes value)
         violate(check, "a locator leads to another document", key);
     storage_value_release(check->engine->storage, &pin);
     return STATUS_OK;
-}
-
-static const struct index *index_of(const struct collection *collection, uint32_t id)
-{
-    for (size_t i = 0; i < collection->index_count; i++) {
-        if (collection->indexes[i].id == id)
-            return &collection->indexes[i];
-    }
-    return NULL;
 }
 
 static void check_unique(struct checking *check, const struct index *index, bytes key,
@@ -336,7 +327,7 @@ static status check_index_row(struct checking *check, bytes key, bytes value)
         violate(check, "an index row cannot be read", key);
         return STATUS_OK;
     }
-    const struct index *index = index_of(check->collection, id);
+    const struct index *index = index_by_id(check->collection, id);
     if (!index) {
         violate(check, "an index row belongs to no index", key);
         return STATUS_OK;

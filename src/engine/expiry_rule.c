@@ -258,7 +258,7 @@ time_ms expiry_lane_horizon(const struct expiry_policy *policy, unsigned lane, t
     return due > stored ? due : stored;
 }
 
-static int64_t floor_second(time_ms at)
+int64_t expiry_second_of(time_ms at)
 {
     return at / SECOND_MS - (at % SECOND_MS < 0);
 }
@@ -268,8 +268,8 @@ int64_t expiry_last_dead_second(unsigned lane, time_ms horizon)
     if (horizon == INT64_MIN)
         return INT64_MIN;
     if (lane < LANE_DATES)
-        return floor_second(horizon);
-    return floor_second(int64_add_saturating(horizon, 1)) - 1;
+        return expiry_second_of(horizon);
+    return expiry_second_of(int64_add_saturating(horizon, 1)) - 1;
 }
 
 /* ---- changing a policy ---------------------------------------------------------------------------- */

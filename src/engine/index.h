@@ -4,6 +4,9 @@
 
 #include "engine/state.h"
 
+/* NULL if the collection has none of that id. */
+const struct index *index_by_id(const struct collection *collection, uint32_t id);
+
 struct index_entry {
     uint32_t index_id;
     bytes values; /* encoded */

@@ -270,8 +270,7 @@ static status build_stamp(struct commit *commit, struct storage_batch *batch)
         row_write_stamp(value, &item->stamp);
         for (size_t k = 0; k < item->entries.count; k++) {
             size_t values_len = item->entries.items[k].values.len;
-            value[stamp_len] = (uint8_t)(values_len >> 8);
-            value[stamp_len + 1] = (uint8_t)values_len;
+            row_put_number(value + stamp_len, values_len, 2);
             storage_put(storage, batch, address(partition, SPACE_ROWS), item->row_keys[k],
                         bytes_of(value, stamp_len + 2));
         }

@@ -288,3 +288,12 @@ status index_pack_dates(struct arena *arena, const struct collection *collection
     }
     return buffer_finish(&dates, out);
 }
+
+const struct index *index_by_id(const struct collection *collection, uint32_t id)
+{
+    for (size_t i = 0; i < collection->index_count; i++) {
+        if (collection->indexes[i].id == id)
+            return &collection->indexes[i];
+    }
+    return NULL;
+}

@@ -36,7 +36,7 @@ void group_note(struct engine *engine, struct collection_state *state, const str
                 int direction)
 {
     struct group *group = &engine->group;
-    int64_t second = row_order_second(expiry_order(stamp));
+    int64_t second = expiry_second_of(expiry_order(stamp));
     size_t stop = group->count > DELTAS_LOOKED_BACK ? group->count - DELTAS_LOOKED_BACK : 0;
     struct lane_delta *delta = NULL;
 
@@ -180,8 +180,8 @@ static status load_cut(struct collection_state *state, bytes key, bytes value)
 
 typedef status load_meta(struct collection_state *state, bytes key, bytes value);
 
-static status load_tagged(struct engine *engine, struct arena *arena,
-                          struct collection_state *state, uint8_t tag, load_meta *load)
+static status load_tagged(struct engine *engine, struct collection_state *state, uint8_t tag,
+                          load_meta *load)
 {
     uint8_t bounds[2] = { tag, (uint8_t)(tag + 1) };
     struct storage_range range = { .start = bytes_of(bounds, 1), .end = bytes_of(bounds + 1, 1) };
@@ -189,7 +189,6 @@ static status load_tagged(struct engine *engine, struct arena *arena,
     bytes key, value;
     status s = STATUS_OK;
 
-    (void)arena;
     TRY(storage_scan_open(engine->storage, NULL, address(state->partition, SPACE_META), &range,
                           &scan));
     while (s.code == OK && storage_scan_next(scan, &key, &value))
@@ -200,10 +199,10 @@ static status load_tagged(struct engine *engine, struct arena *arena,
     return s;
 }
 
-status lanes_load(struct engine *engine, struct arena *arena, struct collection_state *state)
+status lanes_load(struct engine *engine, struct collection_state *state)
 {
-    TRY(load_tagged(engine, arena, state, ROW_TAG_TOTAL, load_row));
-    return load_tagged(engine, arena, state, ROW_TAG_CUT, load_cut);
+    TRY(load_tagged(engine, state, ROW_TAG_TOTAL, load_row));
+    return load_tagged(engine, state, ROW_TAG_CUT, load_cut);
 }
 
 /* Seconds from..upto of a lane, both included, in order. */

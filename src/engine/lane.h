@@ -4,8 +4,7 @@
 
 #include "engine/state.h"
 
-MUST_USE status lanes_load(struct engine *engine, struct arena *arena,
-                           struct collection_state *state);
+MUST_USE status lanes_load(struct engine *engine, struct collection_state *state);
 /* On the committing thread, before anything of the commit was appended: room for `more` deltas. */
 bool group_reserve(struct engine *engine, size_t more);
 void group_note(struct engine *engine, struct collection_state *state, const struct stamp *stamp,

@@ -207,9 +207,9 @@ static status bite(struct purge_pass *pass, const struct collection *collection,
 
     *has_any = false;
     TRY(slices_open(pass->engine, pass->arena, collection->state, lane, INT64_MIN,
-                    row_order_second(upto), &scan));
+                    expiry_second_of(upto), &scan));
     while (documents < DEATHS_AT_ONCE && slices_next(scan, &second, &slice)) {
-        *bite_upto = second == row_order_second(upto) ? upto : row_second_start(second) + 999;
+        *bite_upto = second == expiry_second_of(upto) ? upto : row_second_start(second) + 999;
         *has_any = true;
         documents += slice.first;
     }
@@ -248,7 +248,7 @@ static status tell_and_cut(struct purge_pass *pass, const struct collection *col
 static status is_worth_cutting(struct purge_pass *pass, const struct collection *collection,
                                unsigned lane, time_ms upto, bool *out)
 {
-    int64_t upto_s = upto == INT64_MIN ? INT64_MIN : row_order_second(upto);
+    int64_t upto_s = upto == INT64_MIN ? INT64_MIN : expiry_second_of(upto);
     struct storage_counters dead;
     int64_t first_s;
 

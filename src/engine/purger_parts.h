@@ -26,8 +26,7 @@ MUST_USE status purge_yield(struct purge_pass *pass);
 MUST_USE status reaper_visit(struct purge_pass *pass, struct request *request,
                              const struct collection *collection);
 /* Deletes the rows of the dead whose bodies are gone. */
-MUST_USE status reaper_clean_rows(struct purge_pass *pass, struct request *request,
-                                  const struct collection *collection);
+MUST_USE status reaper_clean_rows(struct purge_pass *pass, const struct collection *collection);
 /* Adds to the figures of the collection, of the server and of this pass. */
 void purge_count(struct purge_pass *pass, struct collection_state *state,
                  struct storage_counters gone);

@@ -396,7 +396,7 @@ status reaper_visit(struct purge_pass *pass, struct request *request,
     TRY(walk_all(&walk));
     /* Horizons keep the dead dead: they go only when no row of theirs is left. */
     if (collection->needs_clean_up)
-        TRY(reaper_clean_rows(pass, request, collection));
+        TRY(reaper_clean_rows(pass, collection));
     return collection_finish_clean_up(pass->engine, pass->arena, collection->id,
                                       collection->version);
 }

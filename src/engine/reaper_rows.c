@@ -180,13 +180,11 @@ static status delete_page(struct row_walk *walk)
     return s;
 }
 
-status reaper_clean_rows(struct purge_pass *pass, struct request *request,
-                         const struct collection *collection)
+status reaper_clean_rows(struct purge_pass *pass, const struct collection *collection)
 {
     struct row_walk walk = { .pass = pass, .collection = collection };
     uint8_t *position;
 
-    (void)request;
     TRY(ARENA_NEW(pass->arena, 2 * LIMIT_KEY_BYTES + 64, &position));
     while (!walk.is_finished) {
         arena_position mark = arena_mark(pass->arena);

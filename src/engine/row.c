@@ -138,11 +138,6 @@ bool row_slice_of(bytes key, unsigned *lane_out, int64_t *second_out)
     return *lane_out < LANE_COUNT;
 }
 
-int64_t row_order_second(time_ms order)
-{
-    return order / 1000 - (order % 1000 < 0);
-}
-
 time_ms row_second_start(int64_t second)
 {
     return second < INT64_MIN / 1000 ? INT64_MIN : second * 1000;
@@ -219,7 +214,7 @@ void row_key_lane_from(struct buffer *out, unsigned lane, time_ms order)
 
 /* ---- values --------------------------------------------------------------------------------------- */
 
-static void put_number(uint8_t *out, uint64_t number, size_t width)
+void row_put_number(uint8_t *out, uint64_t number, size_t width)
 {
     for (size_t i = width; i-- > 0; number >>= 8)
         out[i] = (uint8_t)number;
@@ -239,12 +234,12 @@ void row_write_stamp(uint8_t *out, const struct stamp *stamp)
     ASSERT(dates <= LIMIT_DATE_RULES);
     out[0] = (uint8_t)(dates << 1 | has_ttl);
     out[1] = (uint8_t)stamp->lane;
-    put_number(out + 2, stamp->seq, 8);
-    put_number(out + 10, (uint64_t)stamp->written_at_s, 8);
-    put_number(out + 18, stamp->body_len, 4);
+    row_put_number(out + 2, stamp->seq, 8);
+    row_put_number(out + 10, (uint64_t)stamp->written_at_s, 8);
+    row_put_number(out + 18, stamp->body_len, 4);
     out += ROW_STAMP_BYTES_MIN;
     if (has_ttl) {
-        put_number(out, (uint32_t)stamp->own_ttl, 4);
+        row_put_number(out, (uint32_t)stamp->own_ttl, 4);
         out += 4;
     }
     if (stamp->dates.len)
@@ -314,10 +309,10 @@ void row_write_body_head(uint8_t *out, const struct stamp *stamp, uint64_t birth
 {
     size_t stamp_len = row_stamp_len(stamp);
 
-    put_number(out, stamp_len, 2);
+    row_put_number(out, stamp_len, 2);
     row_write_stamp(out + 2, stamp);
-    put_number(out + 2 + stamp_len, birth_seq, 8);
-    put_number(out + 2 + stamp_len + 8, key.len, 4);
+    row_put_number(out + 2 + stamp_len, birth_seq, 8);
+    row_put_number(out + 2 + stamp_len + 8, key.len, 4);
     memcpy(out + 2 + stamp_len + 12, key.data, key.len);
 }
 

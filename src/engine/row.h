@@ -44,8 +44,6 @@ enum { ROW_TAG_SLICE = 'n', ROW_TAG_TOTAL = 't', ROW_TAG_CUT = 'h', ROW_TAG_BUIL
 /* Counters (documents, bytes) of the documents whose order falls into one second. */
 void row_key_slice(struct buffer *out, unsigned lane, int64_t second);
 bool row_slice_of(bytes key, unsigned *lane_out, int64_t *second_out);
-/* The second of its lane into which an order falls. */
-int64_t row_order_second(time_ms order);
 /* The first order of a second, as far as time reaches. */
 time_ms row_second_start(int64_t second);
 void row_key_total(struct buffer *out, unsigned lane);
@@ -67,6 +65,8 @@ void row_key_lane(struct buffer *out, unsigned lane);
 void row_key_lane_from(struct buffer *out, unsigned lane, time_ms order);
 
 /* ---- values ------------------------------------------------------------------------------------------------ */
+/* A fixed-width number, most significant byte first. */
+void row_put_number(uint8_t *out, uint64_t number, size_t width);
 /* Length of a stamp's encoding; it depends only on own ttl and number of dates. */
 size_t row_stamp_len(const struct stamp *stamp);
 void row_write_stamp(uint8_t *out, const struct stamp *stamp);

@@ -126,15 +126,6 @@ static uint64_t hash_unique(const struct collection_state *state, const struct i
     return write_unique_hash(state->id, entry);
 }
 
-static const struct index *index_by_id(const struct collection *collection, uint32_t id)
-{
-    for (size_t i = 0; i < collection->index_count; i++) {
-        if (collection->indexes[i].id == id)
-            return &collection->indexes[i];
-    }
-    return NULL;
-}
-
 static bool is_unique_entry(const struct collection *collection, const struct index_entry *entry)
 {
     const struct index *index = index_by_id(collection, entry->index_id);

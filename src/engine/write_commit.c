@@ -10,12 +10,6 @@
 #include "engine/lane.h"
 #include "engine/write.h"
 
-static void put_number(uint8_t *out, uint64_t number, size_t width)
-{
-    for (size_t i = width; i-- > 0; number >>= 8)
-        out[i] = (uint8_t)number;
-}
-
 /* Sequence numbers in the order of the operations; a document gets that of its last one. */
 static void assign(struct write *write, int64_t now_s)
 {
@@ -106,11 +100,11 @@ void write_put_rows(struct engine *engine, struct storage_batch *batch,
     storage_put(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)),
                 bytes_of(document->body_value, document->body_value_len));
     row_write_stamp(value, stamp);
-    put_number(value + stamp_len, document->birth_seq, 8);
+    row_put_number(value + stamp_len, document->birth_seq, 8);
     storage_put(engine->storage, batch, rows, document->locator_key,
                 bytes_of(value, stamp_len + 8));
     for (size_t i = 0; i < document->entries->count; i++) {
-        put_number(value + stamp_len, document->entries->items[i].values.len, 2);
+        row_put_number(value + stamp_len, document->entries->items[i].values.len, 2);
         storage_put(engine->storage, batch, rows, document->index_keys[i],
                     bytes_of(value, stamp_len + 2));
     }
