@@ -55,7 +55,8 @@ enum write_mode {
 };
 
 struct write;
-/* Called on the committing thread once everything is durable (or failed). Must not block. */
+/* Called on the committing thread once everything is durable (or failed). Must not block, and so must not
+ * begin another write nor look a collection up: both may wait for a change that waits for this thread. */
 typedef void write_done(void *context, status outcome);
 
 /* Prepares under latches, then queues; never waits for the disk. On a status other than OK nothing was

@@ -15,7 +15,8 @@
 #include "value/value.h"
 
 /* Told of each document that died, before its bytes go; in lane order, once (readers of deaths). Only if
- * the storage fails in the middle of a purge may a death be told again by the next one. */
+ * the storage fails in the middle of a purge may a death be told again by the next one. Must not block nor
+ * call the engine. */
 struct death {
     const struct collection *collection;
     struct document_key key;
