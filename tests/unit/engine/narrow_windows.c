@@ -1,7 +1,11 @@
 /* Things that happen between two others: a leap in the middle of a purge, a death in the middle of a write,
  * a lane used again; and work that must fit into its memory. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
+#include "storage/backend.h"
 #include "tests/support/world.h"
 
 static uint32_t id_of(struct world *w, const char *collection)
@@ -179,4 +183,97 @@ TEST(narrow_windows, b12_the_oldest_dead_has_an_age_where_documents_are_older_th
         CHECK_EQ(figures.oldest_dead_age_ms, 3500, "");
         world_close(&w);
     }
+}
+
+/* ---- a policy on its way to the disk -------------------------------------------------------------- */
+
+/* A storage in whose first commit time passes and somebody else reads the document 1 of "c". The reader has
+ * some time to answer before the commit goes on; it may also wait for the change. */
+struct slow_storage {
+    struct storage_backend backend; /* first: found again through the storage */
+    const struct storage_backend *inner;
+    struct world *w;
+    bool is_armed;
+    pthread_t thread;
+    _Atomic bool has_begun, has_answered;
+    bool was_there;
+};
+
+static void *read_meanwhile(void *owner)
+{
+    struct slow_storage *slow = owner;
+    struct request request = world_begin(slow->w);
+    struct document document;
+
+    atomic_store(&slow->has_begun, true);
+    const struct collection *collection = world_find(&request, "c");
+    status s = document_read(&request, collection, world_key(&request, collection, "{'_id':1}"),
+                             &document);
+    slow->was_there = s.code == OK;
+    if (s.code == OK)
+        document_release(&request, &document);
+    world_end(&request);
+    atomic_store(&slow->has_answered, true);
+    return NULL;
+}
+
+static status slow_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena)
+{
+    enum { PATIENCE = 20000 };
+    struct slow_storage *slow = (struct slow_storage *)(uintptr_t)storage->backend;
+
+    if (slow->is_armed) {
+        slow->is_armed = false;
+        world_pass(slow->w, 10);
+        CHECK_EQ(pthread_create(&slow->thread, NULL, read_meanwhile, slow), 0, "");
+        while (!atomic_load(&slow->has_begun))
+            sched_yield();
+        for (int i = 0; i < PATIENCE && !atomic_load(&slow->has_answered); i++)
+            sched_yield();
+    }
+    return slow->inner->commit(storage, batch, arena);
+}
+
+static void slow_down(struct slow_storage *slow, struct world *w)
+{
+    *slow = (struct slow_storage){
+        .backend = *w->storage->backend, .inner = w->storage->backend, .w = w, .is_armed = true
+    };
+    slow->backend.commit = slow_commit;
+    w->storage->backend = &slow->backend;
+}
+
+static void check_one_answer(struct slow_storage *slow)
+{
+    pthread_join(slow->thread, NULL);
+    CHECK_EQ(world_has(slow->w, "c", 1), slow->was_there, "the same as during the change");
+    slow->w->storage->backend = slow->inner;
+}
+
+TEST(narrow_windows, b5_nobody_sees_a_death_that_a_change_on_its_way_to_the_disk_undoes)
+{
+    struct slow_storage slow;
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", 10, "");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK);
+    world_at(&w, 9995);
+    slow_down(&slow, &w);
+    CHECK_OK(world_set_ttl(&w, "c", TTL_NEVER));
+    check_one_answer(&slow);
+    world_close(&w);
+}
+
+TEST(narrow_windows, b5_nor_one_that_the_drop_of_a_ttl_index_undoes)
+{
+    struct slow_storage slow;
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "at: at ttl=10");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+    world_at(&w, 9995);
+    slow_down(&slow, &w);
+    CHECK_OK(world_index_drop(&w, "c", "at"));
+    check_one_answer(&slow);
+    world_close(&w);
 }
