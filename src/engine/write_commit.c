@@ -134,10 +134,12 @@ static void put_new(struct engine *engine, struct storage_batch *batch,
 
 /* A document may have died between the moment the write looked and this one; others may have seen it
  * dead, and dead is for ever. Replacing or deleting it then fails, an upsert begins a new life. */
-static bool has_died_since(const struct document_change *change, time_ms now)
+static bool has_died_since(struct engine *engine, const struct document_change *change, time_ms now)
 {
+    /* The old document is at hand wherever a TTL index may be younger than its stamp. */
     return change && change->has_old && change->old_verdict == ALIVE &&
-           expiry_judge(&change->collection->policy, &change->old, now) == DEAD;
+           expiry_judge_document(&change->collection->policy, &change->old, change->old_document,
+                                 engine->group_arena, now) == DEAD;
 }
 
 static status settle_late_deaths(struct write *write, time_ms now)
@@ -147,7 +149,7 @@ static status settle_late_deaths(struct write *write, time_ms now)
     for (size_t i = 0; i < write->op_count; i++) {
         struct document_change *change = write->steps[i].change;
         struct write_op *op = &write->ops[i];
-        if (!has_died_since(change, now) || !op->was_there)
+        if (!has_died_since(write->request->engine, change, now) || !op->was_there)
             continue;
         op->was_there = false;
         write->steps[i].is_birth = true;
@@ -160,7 +162,7 @@ static status settle_late_deaths(struct write *write, time_ms now)
         write->steps[i].change = NULL;
     }
     for (struct document_change *change = write->changes; change; change = change->next) {
-        if (change->is_touched && has_died_since(change, now))
+        if (change->is_touched && has_died_since(write->request->engine, change, now))
             change->old_verdict = DEAD;
     }
     return STATUS_OK;

@@ -85,6 +85,27 @@ TEST(narrow_windows, b5_a_document_that_dies_while_it_is_replaced_stays_dead)
     }
 }
 
+TEST(narrow_windows, b5_nor_does_one_come_back_that_is_older_than_the_index_that_ends_it)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+        world_index_built(&w, "c", "at: at ttl=10");
+        world_at(&w, 9999);
+        struct request request = world_begin(&w);
+        struct write_op op = world_op(&request, "c", WRITE_REPLACE, "{'_id':1}");
+        world_at(&w, 10000);
+        CHECK_LIVING(&w, "c", "");
+        CHECK_CODE(document_write(&request, &op, 1, WRITE_ALL_OR_NOTHING), NOT_FOUND);
+        world_end(&request);
+        CHECK_LIVING(&w, "c", "");
+        world_close(&w);
+    }
+}
+
 TEST(narrow_windows, a_late_death_fails_its_own_operation_of_a_bulk_only)
 {
     struct world w;
