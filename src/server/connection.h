@@ -3,8 +3,8 @@
 #ifndef SERVER_CONNECTION_H
 #define SERVER_CONNECTION_H
 
+#include "front/front.h"
 #include "server/pool.h"
-#include "server/protocol.h"
 
 struct connection_set;
 

@@ -4,7 +4,7 @@
 #define SERVER_PAGES_H
 
 #include "engine/engine.h"
-#include "server/http_session.h"
+#include "front/front.h"
 
 /* Context of pages_handle; borrowed. */
 struct pages {

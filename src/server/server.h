@@ -4,11 +4,10 @@
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 
+#include "front/front.h"
 #include "server/address.h"
 #include "server/config.h"
-#include "server/http_session.h"
 #include "server/pages.h"
-#include "server/protocol.h"
 
 struct server;
 

@@ -3,7 +3,7 @@
  * two things are wrong at once, either may be the reason it names. */
 #include <stdlib.h>
 
-#include "server/http.h"
+#include "front/http.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

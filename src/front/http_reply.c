@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "server/http.h"
+#include "front/http.h"
 
 static const char *phrase(unsigned status_number)
 {

@@ -1,9 +1,9 @@
 /* HTTP on a connection: one request at a time, in the order they came, each answered by a handler. */
-#ifndef SERVER_HTTP_SESSION_H
-#define SERVER_HTTP_SESSION_H
+#ifndef FRONT_HTTP_SESSION_H
+#define FRONT_HTTP_SESSION_H
 
-#include "server/http.h"
-#include "server/protocol.h"
+#include "front/http.h"
+#include "front/protocol.h"
 
 /* One request and its reply. Everything in it lives until the reply is sent. */
 struct http_exchange {

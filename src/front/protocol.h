@@ -3,8 +3,8 @@
  *
  * All calls of a session come from the one thread that owns the connection at that moment. A request
  * that ends later (its commit is under way) keeps the connection until connection_give_back(). */
-#ifndef SERVER_PROTOCOL_H
-#define SERVER_PROTOCOL_H
+#ifndef FRONT_PROTOCOL_H
+#define FRONT_PROTOCOL_H
 
 #include "base/base.h"
 

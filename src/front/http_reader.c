@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "base/limits.h"
-#include "server/http.h"
+#include "front/http.h"
 
 struct span {
     size_t from, upto;

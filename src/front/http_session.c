@@ -7,7 +7,7 @@
  * Keeps: nothing of the session is touched after a handler has answered HTTP_LATER, because the exchange
  * may be finished, and the connection with another owner, before that answer arrives here.
  * Threads: the owner of the connection. Start reading at session_on_bytes(). */
-#include "server/http_session.h"
+#include "front/http_session.h"
 #include "base/limits.h"
 
 struct http_session {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "server/http.h"
+#include "front/http.h"
 
 enum { PARTS_MAX = 8 };
 

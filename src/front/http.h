@@ -1,8 +1,8 @@
 /* HTTP/1.1 without sockets: bytes in, requests out; replies as bytes. A reader takes the input in pieces
  * of any size, one request at a time, and keeps every limit; a request it refuses has a status code and a
  * sentence for the person at the client. */
-#ifndef SERVER_HTTP_H
-#define SERVER_HTTP_H
+#ifndef FRONT_HTTP_H
+#define FRONT_HTTP_H
 
 #include "base/base.h"
 
