@@ -12,7 +12,7 @@
 /* Longest encoded key of one index entry or document, in bytes. */
 #define LIMIT_KEY_BYTES 16384
 /* Names of databases and collections, in bytes. */
-#define LIMIT_NAME_BYTES 255
+#define LIMIT_NAME_BYTES 1023
 /* Databases in a server, collections in a server. */
 #define LIMIT_DATABASES 10000
 #define LIMIT_COLLECTIONS 100000

@@ -29,20 +29,30 @@ static status read_string(struct reading *r, bool is_name);
 static status read_escape(struct reading *r, bool is_name);
 static void skip_space(struct reading *r);
 
-status json_read(struct arena *arena, bytes text, bytes *document_out)
+static status read_whole(struct arena *arena, bytes text, uint8_t opening, bytes *out)
 {
     struct reading r = { .arena = arena, .text = text, .out = buffer_in(arena) };
 
-    *document_out = BYTES_NONE;
+    *out = BYTES_NONE;
     buffer_reserve(&r.out, text.len / 2 + 64);
     skip_space(&r);
-    if (r.at == text.len || text.data[r.at] != '{')
-        return json_expected(arena, text, r.at, "'{'");
-    TRY(read_object(&r));
+    if (r.at == text.len || text.data[r.at] != opening)
+        return json_expected(arena, text, r.at, opening == '{' ? "'{'" : "'['");
+    TRY(opening == '{' ? read_object(&r) : read_array(&r));
     skip_space(&r);
     if (r.at != text.len)
         return json_expected(arena, text, r.at, "the end of the text");
-    return buffer_finish(&r.out, document_out);
+    return buffer_finish(&r.out, out);
+}
+
+status json_read(struct arena *arena, bytes text, bytes *document_out)
+{
+    return read_whole(arena, text, '{', document_out);
+}
+
+status json_read_array(struct arena *arena, bytes text, bytes *array_out)
+{
+    return read_whole(arena, text, '[', array_out);
 }
 
 status json_expected(struct arena *arena, bytes text, size_t at, const char *what)

@@ -68,12 +68,29 @@ bool value_is_number(struct value value);
 /* A number of any type that is a whole number in the range of int64; false otherwise. */
 bool value_as_int64(struct value value, int64_t *out);
 
+/* Building: begin, append fields in order, end with what begin gave. Documents and arrays inside are
+ * begun with their name. Failures stick to the buffer. Names contain no NUL. */
+size_t document_begin(struct buffer *out);
+size_t document_begin_inner(struct buffer *out, enum value_type type, bytes name);
+void document_end(struct buffer *out, size_t begun);
+/* Nothing is appended for VALUE_MISSING. */
+void document_append(struct buffer *out, bytes name, struct value value);
+void document_append_text(struct buffer *out, const char *name, bytes text);
+void document_append_int64(struct buffer *out, const char *name, int64_t number);
+void document_append_bool(struct buffer *out, const char *name, bool is_true);
+/* Values of their own, in the arena. OUT_OF_MEMORY. */
+MUST_USE status value_of_text(struct arena *arena, bytes text, struct value *out);
+MUST_USE status value_of_double(struct arena *arena, double number, struct value *out);
+MUST_USE status value_of_int64(struct arena *arena, int64_t number, struct value *out);
+
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
 /* One JSON text (UTF-8, top level must be an object) as a BSON document: integers without fraction or
  * exponent become int32 or int64 while they fit, all other numbers doubles; order and duplicates stay
  * as written. INVALID with the offset and what was expected, TOO_LARGE past a limit. */
 MUST_USE status json_read(struct arena *arena, bytes text, bytes *document_out);
+/* The same for a text whose top level is an array; the result is a BSON array. */
+MUST_USE status json_read_array(struct arena *arena, bytes text, bytes *array_out);
 /* A document as JSON: doubles in their shortest form that reads back the same, types that JSON does
  * not know in extended notation (relaxed), e.g. {"$oid":"..."}. */
 void json_write(struct buffer *out, bytes document);
