@@ -31,6 +31,7 @@ struct document_change {
     /* as the operations of this write see it */
     bool is_touched;
     bool is_visible;
+    bool is_reborn; /* it died before the commit, and an operation began a new life */
     uint64_t visible_seq;
     uint64_t birth_seq;
 

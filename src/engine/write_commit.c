@@ -133,7 +133,8 @@ static void put_new(struct engine *engine, struct storage_batch *batch,
 }
 
 /* A document may have died between the moment the write looked and this one; others may have seen it
- * dead, and dead is for ever. Replacing or deleting it then fails, an upsert begins a new life. */
+ * dead, and dead is for ever. Replacing or deleting it then fails, an upsert begins a new life, and so
+ * does an insert behind a delete; from there on everything is as it was planned. */
 static bool has_died_since(struct engine *engine, const struct document_change *change, time_ms now)
 {
     /* The old document is at hand wherever a TTL index may be younger than its stamp. */
@@ -149,21 +150,23 @@ static status settle_late_deaths(struct write *write, time_ms now)
     for (size_t i = 0; i < write->op_count; i++) {
         struct document_change *change = write->steps[i].change;
         struct write_op *op = &write->ops[i];
-        if (!has_died_since(write->request->engine, change, now) || !op->was_there)
+        if (!has_died_since(write->request->engine, change, now) || change->is_reborn)
             continue;
         op->was_there = false;
-        write->steps[i].is_birth = true;
-        if (op->kind == WRITE_UPSERT)
+        write->steps[i].is_birth = change->is_reborn = op->kind == WRITE_UPSERT ||
+                                                       op->kind == WRITE_INSERT;
+        if (change->is_reborn)
             continue;
         op->outcome = gone;
         if (write->mode == WRITE_ALL_OR_NOTHING)
             return gone;
-        change->is_touched = false;
         write->steps[i].change = NULL;
     }
     for (struct document_change *change = write->changes; change; change = change->next) {
-        if (change->is_touched && has_died_since(write->request->engine, change, now))
-            change->old_verdict = DEAD;
+        if (!change->is_touched || !has_died_since(write->request->engine, change, now))
+            continue;
+        change->old_verdict = DEAD;
+        change->is_touched = change->is_reborn;
     }
     return STATUS_OK;
 }

@@ -443,6 +443,34 @@ TEST(batch, two_documents_may_swap_their_unique_keys_by_way_of_a_third)
     }
 }
 
+TEST(batch, a_unique_key_moves_from_a_deleted_document_to_a_new_one)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        struct batch b;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "u: u unique sparse");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'u':1}"), OK);
+        batch_begin(&b, &w);
+        add(&b, WRITE_INSERT, "{'_id':2,'u':1}");
+        add(&b, WRITE_DELETE, "{'_id':1}");
+        CHECK_CODE(run(&b, WRITE_ALL_OR_NOTHING), DUPLICATE_KEY);
+        world_end(&b.request);
+        batch_begin(&b, &w);
+        add(&b, WRITE_DELETE, "{'_id':1}");
+        add(&b, WRITE_INSERT, "{'_id':2,'u':1}");
+        add(&b, WRITE_DELETE, "{'_id':2}");
+        add(&b, WRITE_INSERT, "{'_id':3,'u':1}");
+        CHECK_OK(run(&b, WRITE_ALL_OR_NOTHING));
+        world_end(&b.request);
+        CHECK_LIVING(&w, "c", "3");
+        CHECK_SCAN(&w, "c", "u", "3");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'u':1}"), DUPLICATE_KEY);
+        world_close(&w);
+    }
+}
+
 TEST(batch, b4_a_dead_document_counts_as_absent_in_a_batch_too)
 {
     EACH_BACKING(backing)

@@ -125,6 +125,63 @@ TEST(narrow_windows, a_late_death_fails_its_own_operation_of_a_bulk_only)
     world_close(&w);
 }
 
+/* The document 1 dies between the look of the write and its commit. */
+TEST(narrow_windows, a_late_death_leaves_the_later_operations_on_its_document_alone)
+{
+    static const struct {
+        const char *why;
+        enum write_kind kinds[3];
+        status_code each[3];
+        status_code all;
+        int living; /* the value of the document that is left, 0: none */
+    } rows[] = {
+        {"an insert behind a delete",
+         { WRITE_DELETE, WRITE_INSERT, WRITE_REPLACE },
+         { NOT_FOUND, OK, OK },
+         NOT_FOUND, 2},
+        { "a replace behind an upsert",
+         { WRITE_UPSERT, WRITE_REPLACE, WRITE_REPLACE },
+         { OK, OK, OK },
+         OK,        2},
+        { "an upsert behind a replace",
+         { WRITE_REPLACE, WRITE_UPSERT, WRITE_DELETE },
+         { NOT_FOUND, OK, OK },
+         NOT_FOUND, 0},
+        { "nothing but replaces",
+         { WRITE_REPLACE, WRITE_REPLACE, WRITE_DELETE },
+         { NOT_FOUND, NOT_FOUND, NOT_FOUND },
+         NOT_FOUND, 0},
+    };
+
+    EACH_BACKING(backing)
+    {
+        for (enum write_mode mode = WRITE_ALL_OR_NOTHING; mode <= WRITE_EACH; mode++) {
+            EACH_ROW(rows, r) {
+                struct world w;
+                struct write_op ops[3];
+                world_open(&w, backing);
+                world_collection(&w, "c", 10, "x: x");
+                const uint64_t birth = world_insert(&w, "c", "{'_id':1,'x':9}").seq;
+                world_at(&w, 9999);
+                struct request request = world_begin(&w);
+                for (int i = 0; i < 3; i++)
+                    ops[i] = world_op(&request, "c", r->kinds[i], "{'_id':1,'x':%d}", i);
+                world_at(&w, 10000);
+                const status s = document_write(&request, ops, 3, mode);
+                CHECK_EQ(s.code, mode == WRITE_EACH ? OK : r->all, "%s", r->why);
+                for (int i = 0; i < 3 && mode == WRITE_EACH; i++)
+                    CHECK_EQ(ops[i].outcome.code, r->each[i], "%s, operation %d", r->why, i);
+                world_end(&request);
+                const bool is_written = mode == WRITE_EACH || r->all == OK;
+                CHECK_LIVING(&w, "c", is_written && r->living ? "1" : "");
+                const struct found found = world_read(&w, "c", "{'_id':1}");
+                CHECK_THAT(!found.is_there || found.birth_seq > birth, "%s", r->why);
+                world_close(&w);
+            }
+        }
+    }
+}
+
 /* ---- a lane used again ---------------------------------------------------------------------------- */
 
 struct told {
