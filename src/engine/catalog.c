@@ -128,6 +128,7 @@ static status add_database(struct catalog *catalog, const struct database *datab
 {
     struct database *copy = &catalog->databases[catalog->database_count];
 
+    copy->id = database->id;
     TRY(arena_copy(catalog->memory, database->name, &copy->name));
     TRY(arena_copy(catalog->memory, database->options, &copy->options));
     catalog->database_count++;
@@ -139,12 +140,22 @@ static bool is_removed(const struct catalog_edit *edit, bytes name)
     return edit->remove_database.len > 0 && bytes_equal(edit->remove_database, name);
 }
 
+static bool is_replaced(const struct catalog_edit *edit, bytes name)
+{
+    for (size_t i = 0; i < edit->add_database_count; i++) {
+        if (bytes_equal(edit->add_databases[i].name, name))
+            return true;
+    }
+    return false;
+}
+
 static status fill_databases(const struct catalog *base, const struct catalog_edit *edit,
                              struct catalog *next)
 {
     TRY(ARENA_NEW(next->memory, base->database_count + edit->add_database_count, &next->databases));
     for (size_t i = 0; i < base->database_count; i++) {
-        if (!is_removed(edit, base->databases[i].name))
+        if (!is_removed(edit, base->databases[i].name) &&
+            !is_replaced(edit, base->databases[i].name))
             TRY(add_database(next, &base->databases[i]));
     }
     for (size_t i = 0; i < edit->add_database_count; i++)
@@ -285,10 +296,13 @@ static status load_row(struct engine *engine, struct arena *arena, bytes key, by
 {
     struct database database;
     struct collection *collection;
+    bytes options;
 
     if (key.data[0] == ROW_TAG_DATABASE) {
         TRY(row_database_name(arena, key, &database.name));
-        TRY(arena_copy(arena, bytes_from(value, 1), &database.options));
+        if (!row_read_database(value, &database.id, &options))
+            return status_of(CORRUPT, "the catalog entry of a database is damaged");
+        TRY(arena_copy(arena, options, &database.options));
         buffer_append(&loading->databases, bytes_of(&database, sizeof(database)));
     }
     if (key.data[0] == ROW_TAG_COLLECTION) {
@@ -446,6 +460,13 @@ bytes catalog_database(const struct request *request, size_t at)
 {
     ASSERT(at < request->catalog->database_count);
     return request->catalog->databases[at].name;
+}
+
+uint32_t catalog_database_id(const struct request *request, bytes name)
+{
+    const struct database *database = catalog_lookup_database(request->catalog, name);
+
+    return database ? database->id : 0;
 }
 
 bytes catalog_database_options(const struct request *request, bytes name)

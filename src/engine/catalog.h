@@ -35,6 +35,8 @@ struct index_definition {
     bool is_sparse;
     bool is_partial;
     bool is_missing_null;   /* a field that is not there is indexed as null */
+    bool is_per_partition;  /* of fields: entries begin with the document's partition key, so that a
+                             * unique index holds within each partition key (index bounds too) */
     int32_t expire_after_s; /* INDEX_NO_EXPIRY, or a TTL index (one field) */
     bytes predicate;        /* of a partial index; handed to engine_options.predicate */
     bytes options;          /* opaque, kept for the face that made it */
@@ -101,6 +103,9 @@ const struct collection *catalog_find_by_id(const struct request *request, uint3
 const struct index *collection_index(const struct collection *collection, bytes name);
 size_t catalog_database_count(const struct request *request);
 bytes catalog_database(const struct request *request, size_t at);
+/* Never used again, not even for another database of the same name, nor by a collection; 0 if there is
+ * no such database. */
+uint32_t catalog_database_id(const struct request *request, bytes name);
 /* Opaque options of a database. */
 bytes catalog_database_options(const struct request *request, bytes name);
 size_t catalog_collection_count(const struct request *request);
@@ -113,6 +118,8 @@ const struct collection *catalog_collection(const struct request *request, size_
 
 MUST_USE status database_create(struct engine *engine, struct arena *arena, bytes name,
                                 bytes options);
+MUST_USE status database_set_options(struct engine *engine, struct arena *arena, bytes name,
+                                     bytes options);
 /* With all its collections. */
 MUST_USE status database_drop(struct engine *engine, struct arena *arena, bytes name);
 MUST_USE status collection_create(struct engine *engine, struct arena *arena,
@@ -122,6 +129,20 @@ MUST_USE status collection_drop(struct engine *engine, struct arena *arena, byte
                                 bytes name);
 MUST_USE status collection_rename(struct engine *engine, struct arena *arena, bytes database,
                                   bytes name, bytes new_database, bytes new_name);
+/* Several settings in one durable step: all of them or none. Indexes are dropped before others are
+ * created, so that one can take the place of another of its name. */
+struct collection_change {
+    bool sets_default_ttl;
+    int32_t default_ttl; /* as for collection_set_default_ttl */
+    bool sets_options;
+    bytes options;
+    const bytes *drops; /* names of indexes */
+    size_t drop_count;
+    const struct index_definition *adds;
+    size_t add_count;
+};
+MUST_USE status collection_change(struct engine *engine, struct arena *arena, bytes database,
+                                  bytes name, const struct collection_change *wanted);
 /* TTL_OFF, TTL_NEVER or seconds; costs one small write whatever the size of the collection. */
 MUST_USE status collection_set_default_ttl(struct engine *engine, struct arena *arena,
                                            bytes database, bytes name, int32_t default_ttl);

@@ -64,5 +64,7 @@ MUST_USE status rule_check_expiry(struct arena *arena, const struct index_defini
 /* ---- change_index.c ---- */
 /* `what` is a struct index_definition. */
 status index_alter_add(struct change *change, struct collection *next, const void *what);
+/* `what` is the name of the index. */
+status index_alter_drop(struct change *change, struct collection *next, const void *what);
 
 #endif

@@ -6,20 +6,32 @@
 
 /* ---- databases ------------------------------------------------------------------------------------ */
 
-static status database_row(struct change *change, bytes name, bytes options, bool is_put)
+/* NULL for the database: its row goes. */
+static status database_row(struct change *change, bytes name, const struct database *database)
 {
     struct buffer key = buffer_in(change->arena), value = buffer_in(change->arena);
     struct change_row row = { .where = address(ROW_CATALOG_PARTITION, SPACE_META) };
 
     row_key_database(&key, name);
     TRY(buffer_finish(&key, &row.key));
-    if (is_put) {
-        buffer_append_byte(&value, 'o');
-        buffer_append(&value, options);
+    if (database) {
+        row_write_database(&value, database->id, database->options);
         TRY(buffer_finish(&value, &row.value));
     }
     change_add_row(change, row);
     return STATUS_OK;
+}
+
+static status put_database(struct change *change, const struct database *database)
+{
+    if (database->options.len > LIMIT_CATALOG_ENTRY_BYTES)
+        return status_fail(change->arena, TOO_LARGE,
+                           "the options of the database take %zu bytes, limit %d",
+                           database->options.len, LIMIT_CATALOG_ENTRY_BYTES);
+    TRY(database_row(change, database->name, database));
+    change->edit.add_databases = database;
+    change->edit.add_database_count = 1;
+    return change_publish(change);
 }
 
 static status create_database(struct change *change, struct database *database)
@@ -33,10 +45,8 @@ static status create_database(struct change *change, struct database *database)
     if (catalog->database_count >= LIMIT_DATABASES)
         return status_fail(change->arena, TOO_LARGE, "there are %d databases already, the limit",
                            LIMIT_DATABASES);
-    TRY(database_row(change, database->name, database->options, true));
-    change->edit.add_databases = database;
-    change->edit.add_database_count = 1;
-    return change_publish(change);
+    database->id = atomic_fetch_add(&change->engine->next_id, 1);
+    return put_database(change, database);
 }
 
 status database_create(struct engine *engine, struct arena *arena, bytes name, bytes options)
@@ -46,6 +56,19 @@ status database_create(struct engine *engine, struct arena *arena, bytes name, b
 
     change_begin(engine, arena, &change);
     status s = create_database(&change, &database);
+    change_end(&change);
+    return s;
+}
+
+status database_set_options(struct engine *engine, struct arena *arena, bytes name, bytes options)
+{
+    struct change change;
+
+    change_begin(engine, arena, &change);
+    const struct database *old = catalog_lookup_database(change_catalog(engine), name);
+    struct database next = { .id = old ? old->id : 0, .name = name, .options = options };
+    status s = old ? put_database(&change, &next)
+                   : change_fail_named(arena, NOT_FOUND, "there is no database '%.*s'", name);
     change_end(&change);
     return s;
 }
@@ -92,7 +115,7 @@ static status drop_database(struct change *change, bytes name)
             inside[count++] = catalog->collections[i];
     }
     TRY(change_close_and_clone(change, inside, count));
-    TRY(database_row(change, name, BYTES_NONE, false));
+    TRY(database_row(change, name, NULL));
     change->edit.remove_database = name;
     return drop_collections(change);
 }
@@ -157,36 +180,54 @@ status collection_rename(struct engine *engine, struct arena *arena, bytes datab
     return change_collection(engine, arena, database, name, alter_names, &names);
 }
 
-static status alter_default_ttl(struct change *change, struct collection *next, const void *what)
+static void set_default_ttl(struct change *change, struct collection *next, int32_t default_ttl)
 {
-    const int32_t *default_ttl = what;
-
     expiry_settle_default(&next->policy, clock_now(change->engine->options.clock));
-    next->policy.default_ttl = next->definition.default_ttl = *default_ttl;
+    next->policy.default_ttl = next->definition.default_ttl = default_ttl;
     if (next->policy.rule_count > 0 && change_is_populated(change, next))
         next->is_mixed = true;
+}
+
+static status alter_settings(struct change *change, struct collection *next, const void *what)
+{
+    const struct collection_change *wanted = what;
+
+    if (wanted->sets_default_ttl)
+        set_default_ttl(change, next, wanted->default_ttl);
+    if (wanted->sets_options)
+        TRY(arena_copy(next->memory, wanted->options, &next->definition.options));
+    for (size_t i = 0; i < wanted->drop_count; i++)
+        TRY(index_alter_drop(change, next, &wanted->drops[i]));
+    for (size_t i = 0; i < wanted->add_count; i++)
+        TRY(index_alter_add(change, next, &wanted->adds[i]));
+    return STATUS_OK;
+}
+
+status collection_change(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                         const struct collection_change *wanted)
+{
+    if (wanted->sets_default_ttl)
+        TRY(expiry_check_default_ttl(arena, wanted->default_ttl));
+    TRY(change_collection(engine, arena, database, name, alter_settings, wanted));
+    if (wanted->add_count > 0)
+        builder_wake(engine);
     return STATUS_OK;
 }
 
 status collection_set_default_ttl(struct engine *engine, struct arena *arena, bytes database,
                                   bytes name, int32_t default_ttl)
 {
-    TRY(expiry_check_default_ttl(arena, default_ttl));
-    return change_collection(engine, arena, database, name, alter_default_ttl, &default_ttl);
-}
+    struct collection_change wanted = { .sets_default_ttl = true, .default_ttl = default_ttl };
 
-static status alter_options(struct change *change, struct collection *next, const void *what)
-{
-    const bytes *options = what;
-
-    (void)change;
-    return arena_copy(next->memory, *options, &next->definition.options);
+    return collection_change(engine, arena, database, name, &wanted);
 }
 
 status collection_set_options(struct engine *engine, struct arena *arena, bytes database,
                               bytes name, bytes options)
 {
-    return change_collection(engine, arena, database, name, alter_options, &options);
+    struct collection_change wanted = { .sets_options = true, .options = options };
+
+    return collection_change(engine, arena, database, name, &wanted);
 }
 
 /* ---- creating a collection ------------------------------------------------------------------------ */
@@ -222,7 +263,7 @@ static status make_collection(struct change *change, const struct collection_def
                               struct collection **out)
 {
     struct collection seed = {
-        .id = atomic_load(&change->engine->next_collection_id),
+        .id = atomic_load(&change->engine->next_id),
         .definition = *definition,
         .policy = {.default_ttl = definition->default_ttl,
                    .inheriting_horizon = INT64_MIN,
@@ -255,7 +296,7 @@ static status create_collection(struct change *change,
     change->edit.add_count = 1;
     status s = change_put_descriptor(change, fresh);
     if (s.code == OK) {
-        atomic_fetch_add(&change->engine->next_collection_id, 1);
+        atomic_fetch_add(&change->engine->next_id, 1);
         s = change_publish(change);
     }
     collection_release(fresh);

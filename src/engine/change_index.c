@@ -23,6 +23,8 @@ static status check_index(struct engine *engine, struct arena *arena, const stru
                          "this server was started without support for partial indexes");
     TRY(rule_check_expiry(arena, definition, definition->expire_after_s));
     if (definition->kind == INDEX_PATHS) {
+        if (definition->is_per_partition)
+            return status_of(INVALID, "an index over path patterns cannot be per partition key");
         if (definition->is_unique)
             return status_of(INVALID, "an index over path patterns cannot be unique");
         return index_check_patterns(arena, definition);
@@ -119,7 +121,7 @@ static status erase_index(struct change *change, const struct collection *collec
     return STATUS_OK;
 }
 
-static status alter_drop_index(struct change *change, struct collection *next, const void *what)
+status index_alter_drop(struct change *change, struct collection *next, const void *what)
 {
     const bytes *name = what;
     const struct index *index = collection_index(next, *name);
@@ -138,7 +140,7 @@ static status alter_drop_index(struct change *change, struct collection *next, c
 status index_drop(struct engine *engine, struct arena *arena, bytes database, bytes name,
                   bytes index_name)
 {
-    return change_collection(engine, arena, database, name, alter_drop_index, &index_name);
+    return change_collection(engine, arena, database, name, index_alter_drop, &index_name);
 }
 
 unsigned index_progress_per_mille(const struct index *index)

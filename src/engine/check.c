@@ -177,12 +177,15 @@ static status check_entry(struct checking *check, const struct index_entry *entr
 static status check_entries(struct checking *check, const struct row_body *body)
 {
     const struct collection *collection = check->collection;
+    struct indexed_document document = { .collection = collection,
+                                         .key = body->key,
+                                         .bson = body->document };
 
     for (size_t i = 0; i < collection->index_count; i++) {
         struct index_entries entries = { 0 };
         if (collection->indexes[i].state != INDEX_READY)
             continue;
-        TRY(index_collect(check->engine, check->arena, &collection->indexes[i], body->document,
+        TRY(index_collect(check->engine, check->arena, &collection->indexes[i], &document,
                           &entries));
         index_entries_sort(&entries);
         for (size_t k = 0; k < entries.count; k++)
@@ -303,7 +306,10 @@ static status check_values(struct checking *check, const struct index *index,
         violate(check, "an index row leads to no body", key);
         return STATUS_OK;
     }
-    s = index_collect(check->engine, check->arena, index, body.document, &entries);
+    struct indexed_document document = { .collection = check->collection,
+                                         .key = body.key,
+                                         .bson = body.document };
+    s = index_collect(check->engine, check->arena, index, &document, &entries);
     for (size_t i = 0; i < entries.count; i++)
         is_found |= bytes_equal(entries.items[i].values, values);
     if (!is_found)

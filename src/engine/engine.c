@@ -64,7 +64,7 @@ static status check_format(struct engine *engine, struct arena *arena)
 
 static status load_state(struct engine *engine)
 {
-    struct row_state state = { .next_collection_id = 1 };
+    struct row_state state = { .next_id = 1 };
     struct storage_value pin;
     status s = storage_get(engine->storage, NULL, address(ROW_CATALOG_PARTITION, SPACE_META),
                            BYTES_LITERAL("S"), &pin);
@@ -79,7 +79,7 @@ static status load_state(struct engine *engine)
         return s;
     atomic_store(&engine->assigned_seq, state.last_seq);
     atomic_store(&engine->durable_seq, state.last_seq);
-    atomic_store(&engine->next_collection_id, state.next_collection_id);
+    atomic_store(&engine->next_id, state.next_id);
     atomic_store(&engine->are_date_rules_off, state.are_date_rules_off);
     atomic_store(&engine->stored_mark, state.clock_mark);
     engine->group.clock_mark = state.clock_mark;

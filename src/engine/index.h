@@ -15,11 +15,17 @@ struct index_entries {
     struct index_entry *items; /* sorted by index and values, no doubles */
     size_t count, room;
 };
+/* A document whose entries are wanted. */
+struct indexed_document {
+    const struct collection *collection;
+    bytes key; /* joined: partition key and id */
+    bytes bson;
+};
 /* All entries of a document in one index. */
 MUST_USE status index_collect(struct engine *engine, struct arena *arena, const struct index *index,
-                              bytes document, struct index_entries *out);
+                              const struct indexed_document *document, struct index_entries *out);
 MUST_USE status index_collect_all(struct engine *engine, struct arena *arena,
-                                  const struct collection *collection, bytes document,
+                                  const struct indexed_document *document,
                                   struct index_entries *out);
 MUST_USE status index_entries_add(struct arena *arena, struct index_entries *entries,
                                   uint32_t index_id, bytes values);

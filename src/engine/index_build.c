@@ -116,7 +116,10 @@ static status add_item(struct build *build, struct scan *scan, const struct scan
     document_release(build->request, &document);
     TRY(s);
     build->size += item->document.len;
-    s = index_collect(build->engine, build->arena, build->index, item->document, &item->entries);
+    struct indexed_document indexed = { .collection = build->collection,
+                                        .key = item->key,
+                                        .bson = item->document };
+    s = index_collect(build->engine, build->arena, build->index, &indexed, &item->entries);
     index_entries_sort(&item->entries);
     return s.code == OK ? STATUS_OK : note_failure(build, item, s);
 }

@@ -22,6 +22,7 @@ struct place {
 struct expansion {
     struct arena *arena;
     const struct index *index;
+    bytes partition; /* in front of every entry */
     struct index_entries *out;
 };
 
@@ -130,6 +131,7 @@ static status emit(struct expansion *expansion, const struct place *places)
     bytes values;
     bool has_any = false;
 
+    buffer_append(&key, expansion->partition);
     for (size_t i = 0; i < definition->field_count; i++) {
         struct value value = places[i].value;
         has_any |= value.type != VALUE_MISSING;
@@ -214,29 +216,44 @@ static status expand(struct expansion *expansion, struct place *places, unsigned
     return is_empty ? expand_element(expansion, places, array.raw, NULL, depth) : STATUS_OK;
 }
 
+static status find_partition(const struct index *index, const struct indexed_document *document,
+                             bytes *out)
+{
+    struct document_key key;
+
+    *out = BYTES_NONE;
+    if (!index->definition.is_per_partition)
+        return STATUS_OK;
+    TRY(document_key_split(document->collection, document->key, &key));
+    *out = key.partition;
+    return STATUS_OK;
+}
+
 status index_collect(struct engine *engine, struct arena *arena, const struct index *index,
-                     bytes document, struct index_entries *out)
+                     const struct indexed_document *document, struct index_entries *out)
 {
     struct expansion expansion = { .arena = arena, .index = index, .out = out };
     struct place places[LIMIT_INDEX_FIELDS];
 
     if (index->definition.is_partial &&
         !engine->options.predicate(engine->options.predicate_context, index->definition.predicate,
-                                   document))
+                                   document->bson))
         return STATUS_OK;
     if (index->definition.kind == INDEX_PATHS)
-        return index_collect_paths(arena, index, document, out);
+        return index_collect_paths(arena, index, document->bson, out);
+    TRY(find_partition(index, document, &expansion.partition));
     for (size_t i = 0; i < index->definition.field_count; i++)
         places[i] = (struct place){
-            .value = {.type = VALUE_DOCUMENT, .raw = document}
+            .value = {.type = VALUE_DOCUMENT, .raw = document->bson}
         };
     return expand(&expansion, places, 0);
 }
 
 status index_collect_all(struct engine *engine, struct arena *arena,
-                         const struct collection *collection, bytes document,
-                         struct index_entries *out)
+                         const struct indexed_document *document, struct index_entries *out)
 {
+    const struct collection *collection = document->collection;
+
     *out = (struct index_entries){ 0 };
     for (size_t i = 0; i < collection->index_count; i++) {
         if (collection->indexes[i].state != INDEX_FAILED)

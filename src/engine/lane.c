@@ -85,7 +85,7 @@ static void put_state(struct engine *engine, struct storage_batch *batch)
         .clock_mark = ahead > engine->group.clock_mark ? ahead : engine->group.clock_mark,
         .is_leap_pending = clock_is_leap_pending(engine->options.clock),
         .are_date_rules_off = atomic_load(&engine->are_date_rules_off),
-        .next_collection_id = atomic_load(&engine->next_collection_id),
+        .next_id = atomic_load(&engine->next_id),
     };
     bytes key_bytes, value_bytes;
 

@@ -121,8 +121,10 @@ static status collect_rows(struct walk *walk, const struct collection *collectio
 {
     struct arena *arena = walk->pass->arena;
 
-    TRY(index_collect_all(walk->pass->engine, arena, collection, candidate->document,
-                          &candidate->entries));
+    struct indexed_document document = { .collection = collection,
+                                         .key = candidate->key,
+                                         .bson = candidate->document };
+    TRY(index_collect_all(walk->pass->engine, arena, &document, &candidate->entries));
     return index_row_keys(arena, &candidate->entries, candidate->key, &candidate->index_keys);
 }
 

@@ -1,8 +1,8 @@
 /* Row: the stored layouts of documents, locators, index rows, slots and counters.
  *
  * META   F                      "mayfly" version(4)
- *        S                      last seq(8) clock mark(8) flags(1) next collection id(4)
- *        d name                 options of a database (1 byte 'o', then the bytes)
+ *        S                      last seq(8) clock mark(8) flags(1) next id(4), of databases and collections
+ *        d name                 a database: id(4) options
  *        c id(5)                collection, see row_catalog.c
  *        x id(5)                1 byte; a dropped collection whose rows are still to be erased
  *        n lane(1) second(10)   documents(8) bytes(8): counters of one second of a lane
@@ -329,6 +329,21 @@ bool row_read_body(bytes value, struct row_body *out)
            out->document.len == out->stamp.body_len;
 }
 
+void row_write_database(struct buffer *out, uint32_t id, bytes options)
+{
+    buffer_append_u32(out, id);
+    buffer_append(out, options);
+}
+
+bool row_read_database(bytes value, uint32_t *id_out, bytes *options_out)
+{
+    struct reader reader = reader_of(value);
+
+    *id_out = reader_u32(&reader);
+    *options_out = reader.rest;
+    return !reader.is_failed && *id_out > 0;
+}
+
 enum { STATE_LEAP_PENDING = 1, STATE_DATE_RULES_OFF = 2 };
 
 void row_write_state(struct buffer *out, const struct row_state *state)
@@ -337,7 +352,7 @@ void row_write_state(struct buffer *out, const struct row_state *state)
     buffer_append_u64(out, (uint64_t)state->clock_mark);
     buffer_append_byte(out, (uint8_t)((state->is_leap_pending ? STATE_LEAP_PENDING : 0) |
                                       (state->are_date_rules_off ? STATE_DATE_RULES_OFF : 0)));
-    buffer_append_u32(out, state->next_collection_id);
+    buffer_append_u32(out, state->next_id);
 }
 
 bool row_read_state(bytes value, struct row_state *out)
@@ -349,6 +364,6 @@ bool row_read_state(bytes value, struct row_state *out)
     uint8_t flags = reader_byte(&reader);
     out->is_leap_pending = flags & STATE_LEAP_PENDING;
     out->are_date_rules_off = flags & STATE_DATE_RULES_OFF;
-    out->next_collection_id = reader_u32(&reader);
+    out->next_id = reader_u32(&reader);
     return reader_is_done(&reader);
 }

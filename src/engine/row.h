@@ -90,12 +90,16 @@ bool row_read_body(bytes value, struct row_body *out);
 size_t row_body_head_len(const struct stamp *stamp, size_t key_len);
 void row_write_body_head(uint8_t *out, const struct stamp *stamp, uint64_t birth_seq, bytes key);
 
+void row_write_database(struct buffer *out, uint32_t id, bytes options);
+/* `options_out` stays borrowed. */
+bool row_read_database(bytes value, uint32_t *id_out, bytes *options_out);
+
 struct row_state {
     uint64_t last_seq;
     time_ms clock_mark;
     bool is_leap_pending;
     bool are_date_rules_off;
-    uint32_t next_collection_id;
+    uint32_t next_id;
 };
 void row_write_state(struct buffer *out, const struct row_state *state);
 bool row_read_state(bytes value, struct row_state *out);

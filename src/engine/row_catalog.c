@@ -15,7 +15,13 @@
 
 enum { FORMAT = 1 };
 enum { COLLECTION_MIXED = 1, COLLECTION_NEEDS_CLEAN_UP = 2 };
-enum { INDEX_UNIQUE = 1, INDEX_SPARSE = 2, INDEX_PARTIAL = 4, INDEX_MISSING_NULL = 8 };
+enum {
+    INDEX_UNIQUE = 1,
+    INDEX_SPARSE = 2,
+    INDEX_PARTIAL = 4,
+    INDEX_MISSING_NULL = 8,
+    INDEX_PER_PARTITION = 16,
+};
 
 static void write_text(struct buffer *out, bytes text)
 {
@@ -35,7 +41,8 @@ static uint8_t index_flags(const struct index_definition *definition)
     return (uint8_t)((definition->is_unique ? INDEX_UNIQUE : 0) |
                      (definition->is_sparse ? INDEX_SPARSE : 0) |
                      (definition->is_partial ? INDEX_PARTIAL : 0) |
-                     (definition->is_missing_null ? INDEX_MISSING_NULL : 0));
+                     (definition->is_missing_null ? INDEX_MISSING_NULL : 0) |
+                     (definition->is_per_partition ? INDEX_PER_PARTITION : 0));
 }
 
 static void write_index(struct buffer *out, const struct index *index)
@@ -213,6 +220,7 @@ static void read_index(struct entry_reader *entry, struct index *index)
         .is_sparse = flags & INDEX_SPARSE,
         .is_partial = flags & INDEX_PARTIAL,
         .is_missing_null = flags & INDEX_MISSING_NULL,
+        .is_per_partition = flags & INDEX_PER_PARTITION,
         .expire_after_s = (int32_t)reader_u32(&entry->in),
     };
     index->created_seq = reader_u64(&entry->in);

@@ -229,6 +229,7 @@ static bool next_slot(struct scan *scan)
                                   scan->request->arena, scan->request->now) == DEAD)
             continue;
         scan->stamp = scan->body.stamp;
+        scan->birth_seq = scan->body.birth_seq;
         return split_key(scan, scan->body.key);
     }
     return false;
@@ -239,6 +240,7 @@ bool scan_next(struct scan *scan, struct scan_row *out)
     if (scan->failure.code != OK || !(scan->is_by_slot ? next_slot(scan) : next_row(scan)))
         return false;
     scan->row.seq = scan->stamp.seq;
+    scan->row.birth_seq = scan->birth_seq;
     scan->row.written_at_s = scan->stamp.written_at_s;
     scan->row.body_len = scan->stamp.body_len;
     *out = scan->row;

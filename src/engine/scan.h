@@ -12,9 +12,11 @@ struct scan;
 struct scan_row {
     struct document_key key; /* borrowed until the next call */
     uint64_t seq;
+    uint64_t birth_seq; /* 0 in a scan by index: only scan_document knows it then */
     int64_t written_at_s;
     uint32_t body_len; /* size of the document */
-    bytes index_key;   /* index scans: the encoded values, without the document key */
+    bytes index_key;   /* index scans: the encoded values (behind the partition key if the index is
+                        * per partition key), without the document key */
 };
 
 struct scan_spec {

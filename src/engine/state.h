@@ -50,6 +50,7 @@ struct collection_state {
 };
 
 struct database {
+    uint32_t id;
     bytes name;
     bytes options;
 };
@@ -120,7 +121,7 @@ struct engine {
     _Atomic(struct catalog *) catalog;
     pthread_mutex_t change_lock; /* one change of the catalog at a time */
     struct catalog *retired;     /* change_lock */
-    _Atomic uint32_t next_collection_id;
+    _Atomic uint32_t next_id;    /* of databases and collections */
     _Atomic bool are_date_rules_off;
 
     struct request_slot *slots;
@@ -164,8 +165,8 @@ struct catalog_edit {
     /* Sorted by id. Replaces collections of the same id; takes over the caller's references. */
     struct collection *const *add;
     size_t add_count;
-    uint32_t remove_id; /* 0: none */
-    const struct database *add_databases;
+    uint32_t remove_id;                   /* 0: none */
+    const struct database *add_databases; /* replace those of the same name */
     size_t add_database_count;
     bytes remove_database; /* with everything in it */
 };

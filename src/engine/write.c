@@ -158,10 +158,12 @@ static status outline(struct write *write, struct write_op *op, struct step_of_w
     step->collection = atomic_load(&op->collection->state->current);
     row_key_locator(&locator, op->key);
     TRY(buffer_finish(&locator, &step->locator_key));
-    if (op->kind != WRITE_DELETE)
-        TRY(index_collect_all(write->request->engine, arena, step->collection, op->document,
-                              &step->entries));
-    return STATUS_OK;
+    if (op->kind == WRITE_DELETE)
+        return STATUS_OK;
+    struct indexed_document document = { .collection = step->collection,
+                                         .key = bytes_from(step->locator_key, 1),
+                                         .bson = op->document };
+    return index_collect_all(write->request->engine, arena, &document, &step->entries);
 }
 
 static void note_stripe(struct buffer *stripes, uint64_t hash)
@@ -220,7 +222,10 @@ static status read_old_rows(struct write *write, struct document_change *change)
     storage_value_release(engine->storage, &pin);
     TRY(s);
     change->old_document = copy;
-    return index_collect_all(engine, arena, change->collection, copy, &change->old_entries);
+    struct indexed_document document = { .collection = change->collection,
+                                         .key = bytes_from(change->locator_key, 1),
+                                         .bson = copy };
+    return index_collect_all(engine, arena, &document, &change->old_entries);
 }
 
 static status load_change(struct write *write, struct document_change *change)

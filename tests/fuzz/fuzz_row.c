@@ -47,6 +47,7 @@ static void fuzz_keys(struct arena *arena, bytes key)
     uint32_t id;
     bytes rest, name;
 
+    (void)row_read_database(key, &id, &rest);
     if (row_slot_of(key, &lane, &number, &seq))
         row_key_slot(slot, lane, number, seq);
     (void)row_slice_of(key, &lane, &number);

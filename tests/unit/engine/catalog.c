@@ -53,6 +53,69 @@ TEST(catalog, a_database_exists_once_and_has_a_decent_name)
     world_close(&w);
 }
 
+TEST(catalog, options_of_a_database_can_be_set_and_survive)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", 10, "");
+        CHECK_OK(database_create(w.engine, w.arena, BYTES_LITERAL("zoo"), BYTES_LITERAL("old")));
+        check_names_the_culprit(
+            database_set_options(w.engine, w.arena, BYTES_LITERAL("none"), BYTES_LITERAL("o")),
+            NOT_FOUND, "none");
+        CHECK_OK(database_set_options(w.engine, w.arena, DB, BYTES_LITERAL("rate=400")));
+        CHECK_OK(database_set_options(w.engine, w.arena, BYTES_LITERAL("zoo"), BYTES_NONE));
+        for (int is_restarted = 0; is_restarted < 2; is_restarted++) {
+            struct request request = world_begin(&w);
+            CHECK_EQ(catalog_database_count(&request), 2, "");
+            CHECK_TEXT(catalog_database_options(&request, DB), "rate=400");
+            CHECK_TEXT(catalog_database_options(&request, BYTES_LITERAL("zoo")), "");
+            CHECK_EQ(world_find(&request, "c")->policy.default_ttl, 10, "its collections stay");
+            world_end(&request);
+            world_crash(&w);
+        }
+        world_close(&w);
+    }
+}
+
+static uint32_t database_id(struct world *w, const char *name)
+{
+    struct request request = world_begin(w);
+    const uint32_t id = catalog_database_id(&request, bytes_of_text(name));
+    world_end(&request);
+    return id;
+}
+
+TEST(catalog, a_database_has_a_number_that_nothing_else_ever_has)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        const uint32_t db = database_id(&w, "db");
+        CHECK(db > 0);
+        CHECK_EQ(database_id(&w, "zoo"), 0, "not there yet");
+        world_collection(&w, "c", TTL_OFF, "");
+        CHECK_OK(database_create(w.engine, w.arena, BYTES_LITERAL("zoo"), BYTES_NONE));
+        const uint32_t zoo = database_id(&w, "zoo");
+        struct request request = world_begin(&w);
+        const uint32_t c = world_find(&request, "c")->id;
+        world_end(&request);
+        CHECK(c > db);
+        CHECK(zoo > c);
+        CHECK_OK(database_set_options(w.engine, w.arena, BYTES_LITERAL("zoo"), DB));
+        world_crash(&w);
+        CHECK_EQ(database_id(&w, "db"), db, "");
+        CHECK_EQ(database_id(&w, "zoo"), zoo, "");
+        CHECK_OK(database_drop(w.engine, w.arena, BYTES_LITERAL("zoo")));
+        world_crash(&w);
+        CHECK_OK(database_create(w.engine, w.arena, BYTES_LITERAL("zoo"), BYTES_NONE));
+        CHECK_THAT(database_id(&w, "zoo") > zoo, "a dropped number comes back");
+        world_close(&w);
+    }
+}
+
 TEST(catalog, dropping_a_database_drops_its_collections_and_nothing_else)
 {
     EACH_BACKING(backing)
@@ -336,6 +399,59 @@ TEST(catalog, options_are_kept_for_whoever_set_them)
     CHECK_TEXT(world_find(&request, "c")->definition.options, "{mode: lazy}");
     world_end(&request);
     world_close(&w);
+}
+
+TEST(catalog, several_settings_change_in_one_step_or_not_at_all)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", 10, "x: x; y: y");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'x':1}"), OK);
+        const struct index_definition adds[] = { world_index_definition(&w, "x: x -y"),
+                                                 world_index_definition(&w, "z: z") };
+        const bytes drops[] = { BYTES_LITERAL("x"), BYTES_LITERAL("y") };
+        struct collection_change wanted = {
+            .sets_default_ttl = true,
+            .default_ttl = 100,
+            .sets_options = true,
+            .options = BYTES_LITERAL("{mode: lazy}"),
+            .drops = drops,
+            .drop_count = 2,
+            .adds = adds,
+            .add_count = 2,
+        };
+        struct request request = world_begin(&w);
+        const uint64_t version = world_find(&request, "c")->version;
+        world_end(&request);
+        CHECK_OK(collection_change(w.engine, w.arena, DB, BYTES_LITERAL("c"), &wanted));
+        world_crash(&w);
+        CHECK_OK(engine_build_indexes(w.engine));
+        request = world_begin(&w);
+        const struct collection *c = world_find(&request, "c");
+        CHECK_EQ(c->policy.default_ttl, 100, "");
+        CHECK_TEXT(c->definition.options, "{mode: lazy}");
+        CHECK_EQ(c->index_count, 2, "");
+        CHECK_EQ(collection_index(c, BYTES_LITERAL("x"))->definition.field_count, 2, "");
+        CHECK(c->version > version);
+        world_end(&request);
+        world_at(&w, 99999);
+        CHECK_LIVING(&w, "c", "1");
+
+        wanted.default_ttl = 5;
+        wanted.options = BYTES_LITERAL("never seen");
+        check_names_the_culprit(
+            collection_change(w.engine, w.arena, DB, BYTES_LITERAL("c"), &wanted), NOT_FOUND, "y");
+        wanted.default_ttl = 0;
+        CHECK_CODE(collection_change(w.engine, w.arena, DB, BYTES_LITERAL("c"), &wanted), INVALID);
+        request = world_begin(&w);
+        CHECK_EQ(world_find(&request, "c")->policy.default_ttl, 100, "");
+        CHECK_TEXT(world_find(&request, "c")->definition.options, "{mode: lazy}");
+        world_end(&request);
+        CHECK_LIVING(&w, "c", "1");
+        world_close(&w);
+    }
 }
 
 TEST(catalog, every_change_raises_the_version_and_is_there_after_a_crash)

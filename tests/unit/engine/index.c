@@ -186,6 +186,45 @@ TEST(index, unique_refuses_a_second_holder_and_names_the_index)
     }
 }
 
+TEST(index, unique_per_partition_key_lets_another_partition_have_the_same_value)
+{
+    EACH_BACKING(backing)
+    {
+        for (int is_purged = 0; is_purged < 2; is_purged++) {
+            struct world w;
+            world_open(&w, backing);
+            world_collection_parted(&w, "c", 10, "u: u unique parted", "p");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'p':'a','u':1}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'p':'b','u':1}"), OK);
+            const struct written second = world_insert(&w, "c", "{'_id':3,'p':'a','u':1}");
+            CHECK_WRITTEN(second, DUPLICATE_KEY);
+            CHECK_THAT(strstr(second.message, "u 1") != NULL, "%s", second.message);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':4,'p':null,'u':1,'ttl':99}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':5,'u':1,'ttl':99}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':6,'p':null,'u':1}"), DUPLICATE_KEY);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':7,'u':1}"), DUPLICATE_KEY);
+            CHECK_LIVING(&w, "c", "1 2 4 5");
+            world_crash(&w);
+            CHECK_WRITTEN(world_replace(&w, "c", "{'_id':2,'p':'b','u':1,'v':2}"), OK);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':8,'p':'b','u':1}"), DUPLICATE_KEY);
+            world_at(&w, 12000);
+            if (is_purged)
+                world_purge(&w);
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'p':'a','u':1}"), OK);
+            CHECK_LIVING(&w, "c", "3 4 5");
+            world_close(&w);
+        }
+    }
+}
+
+TEST(index, per_partition_key_is_for_indexes_of_fields_only)
+{
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    CHECK_CODE(world_try_collection(&w, "c", TTL_OFF, "all: paths parted +/*"), INVALID);
+    world_close(&w);
+}
+
 TEST(index, unique_holds_across_number_types)
 {
     struct world w;

@@ -173,6 +173,30 @@ TEST(index_build, a_unique_build_fails_and_says_which_documents_clash)
     }
 }
 
+TEST(index_build, a_build_per_partition_key_looks_for_clashes_within_each)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection_parted(&w, "c", 10, "", "p");
+        for (int i = 10; i < 40; i++)
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'p':%d,'u':%d,'ttl':99}", i, i, i % 3),
+                          OK);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':41,'p':17,'u':2}"), OK);
+        CHECK_OK(world_index(&w, "c", "early: u unique parted"));
+        CHECK_OK(engine_build_indexes(w.engine));
+        check_failure_names(&w, "early", "17");
+        check_failure_names(&w, "early", "41");
+        CHECK_OK(world_index_drop(&w, "c", "early"));
+        world_at(&w, 10000);
+        world_index_built(&w, "c", "u: u unique parted");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':42,'p':17,'u':2}"), DUPLICATE_KEY);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':42,'p':17,'u':1}"), OK);
+        world_close(&w);
+    }
+}
+
 TEST(index_build, a_document_that_cannot_be_indexed_fails_the_build_and_is_named)
 {
     struct world w;

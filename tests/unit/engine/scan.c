@@ -274,6 +274,43 @@ TEST(scan, the_first_field_of_a_compound_index_bounds_all_behind_it)
     world_close(&w);
 }
 
+TEST(scan, the_partition_key_bounds_an_index_per_partition_key)
+{
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection_parted(&w, "c", TTL_OFF, "x: x parted", "p");
+    for (int i = 0; i < 9; i++)
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'p':%d,'x':%d}", i, i / 3, 9 - i), OK);
+    CHECK_STRING(between(&w, "x", "1", "1", true), "5 4 3");
+    CHECK_STRING(between(&w, "-x", "1", "1", true), "3 4 5");
+    CHECK_SCAN(&w, "c", "x", "2 1 0 5 4 3 8 7 6");
+    world_close(&w);
+}
+
+TEST(scan, a_row_by_key_or_slot_says_when_its_life_began)
+{
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "");
+    const uint64_t birth = world_insert(&w, "c", "{'_id':1}").seq;
+    CHECK_WRITTEN(world_replace(&w, "c", "{'_id':1,'v':2}"), OK);
+    struct request request = world_begin(&w);
+    const struct collection *c = world_find(&request, "c");
+    for (int is_by_slot = 0; is_by_slot < 2; is_by_slot++) {
+        const struct scan_spec all = { 0 };
+        struct scan *scan;
+        struct scan_row row;
+        CHECK_OK(is_by_slot ? scan_open_slots(&request, c, &scan)
+                            : scan_open(&request, c, &all, &scan));
+        CHECK(scan_next(scan, &row));
+        CHECK_EQ(row.birth_seq, birth, "by slot %d", is_by_slot);
+        CHECK(row.seq > birth);
+        scan_close(scan);
+    }
+    world_end(&request);
+    world_close(&w);
+}
+
 TEST(scan, one_request_sees_one_instant)
 {
     EACH_BACKING(backing)
