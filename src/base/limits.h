@@ -50,6 +50,29 @@
 /* Time to live, in seconds. */
 #define LIMIT_TTL_SECONDS 2147483647
 
+/* ---- the query room ---- */
+/* Text of a query, and the parameters given with it. */
+#define LIMIT_QUERY_TEXT_BYTES (512 * 1024)
+#define LIMIT_QUERY_PARAMETERS 10000
+/* Nesting of expressions; arguments of one call, columns, elements of a list in the text. */
+#define LIMIT_QUERY_DEPTH 200
+#define LIMIT_QUERY_ARGUMENTS 16384
+/* Sort expressions, and aggregates, of one query. */
+#define LIMIT_QUERY_ORDERS 8
+#define LIMIT_QUERY_AGGREGATES 64
+/* Separate stretches of an index that one condition may ask for; more are taken as one stretch. */
+#define LIMIT_QUERY_RANGES 10000
+/* Work of one page unless said otherwise: keys and index rows looked at, bytes of documents loaded. */
+#define LIMIT_QUERY_PAGE_ROWS 50000
+#define LIMIT_QUERY_PAGE_LOADED_BYTES (64 * 1024 * 1024)
+/* What sorting holds for one page, in rows and bytes; what does not fit waits for the next page. */
+#define LIMIT_QUERY_SORT_ROWS 20000
+#define LIMIT_QUERY_SORT_BYTES (32 * 1024 * 1024)
+/* Memory for the values of one row while it is looked at. */
+#define LIMIT_QUERY_ROW_BYTES (128 * 1024 * 1024)
+/* State of a page, in bytes: one key, one sort key and counts fit easily. */
+#define LIMIT_QUERY_STATE_BYTES (64 * 1024)
+
 /* ---- the server room ---- */
 /* Connections open at the same time; one more is refused at once. */
 #define LIMIT_CONNECTIONS 10000

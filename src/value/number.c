@@ -65,6 +65,32 @@ int number_compare(struct value a, struct value b)
     return x.class == NUMBER_NEGATIVE ? -order : order;
 }
 
+double value_as_double(struct value value)
+{
+    if (value.type == VALUE_DOUBLE)
+        return raw_double(value.raw.data);
+    if (is_integer(value))
+        return (double)integer_of(value);
+    struct number number = number_of(value);
+    double magnitude;
+    memcpy(&magnitude, &number.image, sizeof(magnitude));
+    switch (number.class) {
+    case NUMBER_NAN:
+        return NAN;
+    case NUMBER_MINUS_INFINITY:
+        return -INFINITY;
+    case NUMBER_NEGATIVE:
+        return -magnitude;
+    case NUMBER_ZERO:
+        return 0;
+    case NUMBER_POSITIVE:
+        return magnitude;
+    case NUMBER_PLUS_INFINITY:
+        return INFINITY;
+    }
+    return NAN;
+}
+
 static uint64_t image_of(double real)
 {
     uint64_t image;

@@ -1,11 +1,8 @@
-/* The parts of composite values, and a search by bytes instead of a C string. Private to this room. */
+/* The parts of composite values. Private to this room. */
 #ifndef VALUE_PARTS_H
 #define VALUE_PARTS_H
 
 #include "value/value.h"
-
-/* As document_find, with a name that is not NUL-terminated. */
-bool document_find_bytes(bytes document, bytes name, struct value *out);
 
 struct value_binary {
     uint8_t subtype;

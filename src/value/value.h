@@ -58,6 +58,7 @@ struct document_walk document_fields(bytes document);
 bool document_next(struct document_walk *walk, struct field *out);
 /* A top-level field by exact name; false and VALUE_MISSING if there is none. */
 bool document_find(bytes document, const char *name, struct value *out);
+bool document_find_bytes(bytes document, bytes name, struct value *out);
 /* The document or array inside a VALUE_DOCUMENT or VALUE_ARRAY. */
 bytes value_document(struct value value);
 /* The text of a string, symbol or code, without the NUL. */
@@ -67,6 +68,8 @@ int64_t value_date_ms(struct value value);
 bool value_is_number(struct value value);
 /* A number of any type that is a whole number in the range of int64; false otherwise. */
 bool value_as_int64(struct value value, int64_t *out);
+/* A number of any type as a double; what does not fit is rounded or cut. */
+double value_as_double(struct value value);
 
 /* Building: begin, append fields in order, end with what begin gave. Documents and arrays inside are
  * begun with their name. Failures stick to the buffer. Names contain no NUL. */

@@ -1,0 +1,83 @@
+/* Expressions: the tree that every query language is parsed into, and its value for one row.
+ *
+ * A value that is not there is VALUE_MISSING ("undefined"); it is a result like any other, not a
+ * failure. What an operator does with operands of the wrong type is its own rule (functions.def).
+ * Trees live in the arena they were built in and are immutable. */
+#ifndef QUERY_EXPRESSION_H
+#define QUERY_EXPRESSION_H
+
+#include "engine/engine.h"
+
+enum function {
+#define FUNCTION(name, least, most, what) FUNCTION_##name,
+#include "query/functions.def"
+#undef FUNCTION
+    FUNCTION_COUNT
+};
+
+enum expression_kind {
+    EXPRESSION_LITERAL,
+    EXPRESSION_VARIABLE,  /* what a source has bound: number 0 is the document of the row */
+    EXPRESSION_MEMBER,    /* the field `name` of args[0] */
+    EXPRESSION_OBJECT,    /* { names[i]: args[i] }, missing ones left out */
+    EXPRESSION_ARRAY,     /* [ args[i] ] */
+    EXPRESSION_CALL,      /* function(args) */
+    EXPRESSION_AGGREGATE, /* the result of the query's aggregate number `number` */
+};
+
+struct expression {
+    enum expression_kind kind;
+    enum function function;
+    unsigned depth;  /* 1 for a leaf; bounded by LIMIT_QUERY_DEPTH */
+    uint32_t number; /* of a variable or an aggregate */
+    struct value literal;
+    bytes name;
+    size_t count;
+    const struct expression *const *args;
+    const bytes *names;
+};
+
+/* How kinds of values are told apart, beyond BSON's own types. */
+enum value_kind {
+    KIND_MISSING,
+    KIND_NULL,
+    KIND_BOOL,
+    KIND_NUMBER,
+    KIND_STRING,
+    KIND_ARRAY,
+    KIND_DOCUMENT,
+    KIND_OTHER, /* dates, ids, binary ...: equal or not, but without an order among the kinds above */
+    KIND_COUNT
+};
+enum value_kind value_kind_of(struct value value);
+
+/* Where the languages differ, as data. */
+struct query_rules {
+    /* Place of each kind when rows are sorted and in least and greatest values. */
+    uint8_t kind_order[KIND_COUNT];
+    /* A missing element of a constructed array becomes null; otherwise it is left out. */
+    bool is_missing_element_null;
+};
+
+/* ---- building: all in `arena`; TOO_LARGE past LIMIT_QUERY_DEPTH -------------------------------------- */
+
+MUST_USE status expression_literal(struct arena *arena, struct value value,
+                                   const struct expression **out);
+MUST_USE status expression_variable(struct arena *arena, uint32_t number,
+                                    const struct expression **out);
+MUST_USE status expression_member(struct arena *arena, const struct expression *of, bytes name,
+                                  const struct expression **out);
+/* `args` (and `names`, the same number) are copied. */
+MUST_USE status expression_call(struct arena *arena, enum function function,
+                                const struct expression *const *args, size_t count,
+                                const struct expression **out);
+MUST_USE status expression_object(struct arena *arena, const bytes *names,
+                                  const struct expression *const *args, size_t count,
+                                  const struct expression **out);
+MUST_USE status expression_array(struct arena *arena, const struct expression *const *args,
+                                 size_t count, const struct expression **out);
+MUST_USE status expression_aggregate(struct arena *arena, uint32_t number,
+                                     const struct expression **out);
+bool expression_equal(const struct expression *a, const struct expression *b);
+
+#endif

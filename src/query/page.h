@@ -1,0 +1,110 @@
+/* Running a query, page by page.
+ *
+ * Each page is a request of its own with its own `now`. A page ends when it is full, when it has worked
+ * enough, or when there is no more; what a later page needs to go on travels as a small opaque state
+ * (position, counts, sums so far). Positions are keys, never "skip n": whatever dies, comes or goes between
+ * pages, a document that lived and stayed as it is all the time is given exactly once.
+ *
+ * A query that sorts without a fitting index looks at all its documents for every page and keeps the first
+ * of them; the limit on work does not end such a page. */
+#ifndef QUERY_PAGE_H
+#define QUERY_PAGE_H
+
+#include "query/tree.h"
+
+/* ---- what is looked at ------------------------------------------------------------------------------- */
+
+/* Fields that documents show but do not store. */
+struct query_decoration {
+    /* A small BSON document whose fields stand behind those of the document; where it has a name that
+     * the stored document has too, it wins. In `arena`; only valid until the next row. */
+    status (*decorate)(void *context, const struct document *document, struct arena *arena,
+                       bytes *fields_out);
+    void *context;
+    /* Every name it may give. Queries that need none of them do not call it; none is looked up in an
+     * index. */
+    const bytes *names;
+    size_t name_count;
+    /* The name that shows the id part of the document's key, empty if none does. It makes point reads
+     * possible. */
+    bytes id_name;
+    /* The ids (QUERY_IDS at most) of documents that could show `shown` under that name; returns how many.
+     * NULL: only that value itself. A document with another id must never show it. */
+    size_t (*ids)(void *context, struct value shown, struct arena *arena, struct value *ids_out);
+};
+enum { QUERY_IDS = 8 };
+
+/* A document of a list. Lists are in ascending order of their keys, which say who is who between pages. */
+struct query_item {
+    bytes key;
+    bytes document;
+};
+
+struct query_source {
+    /* The documents of a collection ... */
+    struct request *request;
+    const struct collection *collection; /* NULL: the list */
+    /* Only documents whose key's partition part begins with this (whole encoded values); empty: all. */
+    bytes partition;
+    const struct query_decoration *decoration; /* may be NULL */
+    /* ... or a list in memory. Without a request, the arena is said here. */
+    struct arena *arena;
+    const struct query_item *items;
+    size_t item_count;
+};
+
+/* ---- one page ---------------------------------------------------------------------------------------- */
+
+struct query_limits {
+    size_t items;          /* rows given; at least 1 */
+    size_t output_bytes;   /* the page ends with the row that passes it */
+    uint64_t rows;         /* keys and index rows looked at; 0: LIMIT_QUERY_PAGE_ROWS */
+    uint64_t loaded_bytes; /* of documents; 0: LIMIT_QUERY_PAGE_LOADED_BYTES */
+};
+
+/* Gets the rows one by one; the value is only valid during the call. Says how many bytes it made of it. A
+ * failure ends the page with it. */
+typedef status query_sink(void *context, struct value row, size_t *len_out);
+
+enum query_access {
+    ACCESS_NOTHING, /* no source, or a condition that nothing can fulfil */
+    ACCESS_LIST,
+    ACCESS_FIGURES, /* counted without looking at a single row */
+    ACCESS_POINT,   /* one document by its key */
+    ACCESS_KEYS,    /* by document key, all or one partition */
+    ACCESS_INDEX,
+};
+
+/* What was done for this page, honestly. */
+struct query_explain {
+    enum query_access access;
+    const struct index *index; /* ACCESS_INDEX; valid as long as the request */
+    bytes path;                /* ... and the path that was looked up in it, as /a/b/? */
+    bool is_sorted;            /* rows were collected and sorted, not given as they came */
+    uint64_t rows;             /* keys and index rows looked at */
+    uint64_t documents;        /* loaded */
+    uint64_t loaded_bytes;
+    uint64_t output_count;
+    uint64_t output_bytes;
+};
+
+struct query_page {
+    bytes state; /* for the next page, in the arena of the source; empty: there is no more */
+    /* On INVALID: it was `state` that was not acceptable, not the query. */
+    bool is_state_refused;
+    struct query_explain explain;
+};
+
+/* `state` is empty for the first page, otherwise what the page before has given (from whom it comes and
+ * whether it was changed on the way is the caller's to check; nonsense is refused). INVALID for a bad
+ * state, also when the index it stands in is gone; OUT_OF_MEMORY past the budget of the arena. */
+MUST_USE status query_run_page(const struct query *query, const struct query_source *source,
+                               const struct query_limits *limits, bytes state, query_sink *sink,
+                               void *context, struct query_page *out);
+
+/* Does the document fulfil the query's condition? `arena` is used and given back. */
+MUST_USE status query_matches(const struct query *query, struct arena *arena,
+                              const struct query_decoration *decoration,
+                              const struct document *document, bool *out);
+
+#endif

@@ -1,0 +1,13 @@
+/* What queries mean. A language is parsed into a tree (tree.h, expression.h); the tree is run page by
+ * page over a collection or a list (page.h). No language's words are known here: where languages differ,
+ * the tree carries the difference as data.
+ *
+ * The room's door: everything is in the headers included below. */
+#ifndef QUERY_QUERY_H
+#define QUERY_QUERY_H
+
+#include "query/expression.h"
+#include "query/page.h"
+#include "query/tree.h"
+
+#endif

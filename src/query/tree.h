@@ -1,0 +1,54 @@
+/* A query: what to look at, which rows to take, in which order, and what to give for each. Every
+ * language is parsed into this; the planner and the operators know nothing else. Immutable, in the
+ * arena it was parsed in. */
+#ifndef QUERY_TREE_H
+#define QUERY_TREE_H
+
+#include "query/expression.h"
+
+struct query_order {
+    const struct expression *by;
+    bool is_descending;
+    bytes text; /* as the client wrote it */
+};
+
+enum aggregate_kind {
+    AGGREGATE_COUNT,
+    AGGREGATE_SUM,
+    AGGREGATE_MIN,
+    AGGREGATE_MAX,
+    AGGREGATE_AVERAGE,
+};
+
+struct query_aggregate {
+    enum aggregate_kind kind;
+    const struct expression *of;
+};
+
+#define QUERY_UNLIMITED UINT64_MAX
+
+struct query {
+    const struct query_rules *rules;
+    bool has_source;                /* false: exactly one row, with nothing bound */
+    const struct expression *where; /* NULL: every row */
+    const struct expression *output;
+    bool is_output_bare; /* a value as it is, not an object of named columns */
+    bool is_distinct;
+    size_t order_count;
+    const struct query_order *orders;
+    /* With aggregates (and then without orders): one row made of all rows. */
+    size_t aggregate_count;
+    const struct query_aggregate *aggregates;
+    uint64_t skip;  /* rows not given at the beginning */
+    uint64_t limit; /* rows given at most; QUERY_UNLIMITED */
+    bool has_top;   /* the limit was said as "the first n" */
+    bool has_skip;  /* skip (and limit) were said */
+    /* Of everything that makes the query what it is; a page's state belongs to one fingerprint. */
+    uint64_t fingerprint;
+};
+
+/* What the client has to know of DISTINCT: whether equal rows come one behind the other. */
+enum query_distinct { DISTINCT_NONE, DISTINCT_ORDERED, DISTINCT_UNORDERED };
+enum query_distinct query_distinct_kind(const struct query *query);
+
+#endif
