@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "engine/engine.h"
+#include "front/cosmos/cosmos.h"
 #include "server/server.h"
 #include "storage/storage.h"
 
@@ -171,20 +172,48 @@ static void raise_descriptor_limit(void)
     }
 }
 
+/* The server's own pages and the face share a port. */
+struct port {
+    struct pages pages;
+    struct cosmos *face;
+};
+
+static bool is_page(bytes path)
+{
+    return bytes_equal(path, BYTES_LITERAL("/healthz")) ||
+           bytes_equal(path, BYTES_LITERAL("/metrics")) ||
+           bytes_starts_with(path, BYTES_LITERAL("/_mayfly/"));
+}
+
+static enum http_answer answer(void *context, struct http_exchange *exchange)
+{
+    struct port *port = context;
+
+    if (is_page(exchange->request->path))
+        return pages_handle(&port->pages, exchange);
+    return cosmos_handle(port->face, exchange);
+}
+
 static status serve_until_stopped(struct house *house, const struct config *config,
                                   struct arena *arena)
 {
-    struct pages pages = { .engine = house->engine,
-                           .has_test_commands = config->has_test_commands };
-    struct http_service service = { .handler = pages_handle,
-                                    .handler_context = &pages,
+    struct port port = {
+        .pages = {.engine = house->engine, .has_test_commands = config->has_test_commands}
+    };
+    struct http_service service = { .handler = answer,
+                                    .handler_context = &port,
                                     .clock = house->clock };
+    struct cosmos_options options = { .engine = house->engine,
+                                      .log = &house->log,
+                                      .metrics = &house->metrics,
+                                      .machine_time = clock_source_system() };
     struct server *server = NULL;
     struct address actual;
     char text[ADDRESS_TEXT_BYTES];
     status s;
 
-    TRY(server_open(&house->log, &house->metrics, arena, &server));
+    TRY(cosmos_open(&options, arena, &port.face));
+    TRY_GOTO(server_open(&house->log, &house->metrics, arena, &server), done);
     TRY_GOTO(server_listen(server, arena, &config->cosmos, http_protocol(), &service, &actual),
              done);
     TRY_GOTO(server_start(server, arena), done);
@@ -193,7 +222,9 @@ static status serve_until_stopped(struct house *house, const struct config *conf
     fflush(stdout);
     server_run(server);
 done:
-    server_close(server);
+    if (server)
+        server_close(server);
+    cosmos_close(port.face);
     return s;
 }
 

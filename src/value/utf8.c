@@ -3,6 +3,7 @@
  * Most text is ASCII, so both searches look at eight bytes at a time and fall back to single bytes
  * where a word holds anything else. Pure; callable from every thread. */
 #include "value/utf8.h"
+#include "value/value.h"
 
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
@@ -116,4 +117,18 @@ size_t utf8_plain_run(const uint8_t *at, size_t room)
     while (len < room && at[len] >= 0x20 && at[len] < 0x80 && at[len] != '"' && at[len] != '\\')
         len++;
     return len;
+}
+
+bool text_is_utf8(bytes text)
+{
+    return utf8_valid_length(text) == text.len;
+}
+
+size_t text_character_count(bytes text)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        count += (text.data[i] & 0xC0) != 0x80; /* not the inside of a sequence */
+    return count;
 }

@@ -99,6 +99,11 @@ MUST_USE status json_read_array(struct arena *arena, bytes text, bytes *array_ou
 void json_write(struct buffer *out, bytes document);
 void json_write_value(struct buffer *out, struct value value);
 
+/* Bytes from outside that should be text: shortest forms only, no surrogates, nothing past U+10FFFF. */
+bool text_is_utf8(bytes text);
+/* Characters in a text that is UTF-8. */
+size_t text_character_count(bytes text);
+
 /* ---- order -------------------------------------------------------------------------------------- */
 
 /* Negative, zero, positive in BSON order across types: MinKey, undefined/missing, null, numbers,

@@ -1,0 +1,52 @@
+/* Pending: what answers for handlers that are not written yet. Each is weak, so that the real one, wherever
+ * it stands, takes its place. */
+#include "front/cosmos/call.h"
+
+#define PENDING(handler)                                            \
+    __attribute__((weak)) status serve_##handler(struct call *call) \
+    {                                                               \
+        return call_fail(call, FAIL_UNSUPPORTED, "not yet");        \
+    }
+PENDING(account_read)
+PENDING(database_list)
+PENDING(database_create)
+PENDING(database_query)
+PENDING(database_read)
+PENDING(database_delete)
+PENDING(container_list)
+PENDING(container_create)
+PENDING(container_query)
+PENDING(container_read)
+PENDING(container_replace)
+PENDING(container_delete)
+PENDING(conflict_list)
+PENDING(item_list)
+PENDING(change_feed_read)
+PENDING(item_create)
+PENDING(item_query)
+PENDING(item_query_plan)
+PENDING(item_batch)
+PENDING(item_read)
+PENDING(item_replace)
+PENDING(item_patch)
+PENDING(item_delete)
+PENDING(item_delete_partition)
+PENDING(range_list)
+PENDING(script_list)
+PENDING(script_missing)
+PENDING(user_list)
+PENDING(user_create)
+PENDING(user_query)
+PENDING(user_read)
+PENDING(user_replace)
+PENDING(user_delete)
+PENDING(permission_list)
+PENDING(permission_create)
+PENDING(permission_query)
+PENDING(permission_read)
+PENDING(permission_replace)
+PENDING(permission_delete)
+PENDING(offer_list)
+PENDING(offer_query)
+PENDING(offer_read)
+PENDING(offer_replace)

@@ -1,0 +1,38 @@
+/* What all resources but items have in common: ids, system properties, feeds and queries over them. */
+#ifndef FRONT_COSMOS_RESOURCE_H
+#define FRONT_COSMOS_RESOURCE_H
+
+#include "front/cosmos/call.h"
+
+/* An id as a client may give it: 1 to 255 characters without / \ ? # and no space at the end.
+ * FAIL_BAD_REQUEST with the id and what is wrong. `what` is "database", "container" ... */
+MUST_USE status resource_check_id(struct call *call, const char *what, bytes id);
+/* The string property "id" of a body, checked. */
+MUST_USE status resource_body_id(struct call *call, const char *what, bytes body, bytes *out);
+
+/* An etag: "\"00000000-0000-0000-0000-00000000002a\"" from a number that every change raises. */
+enum { ETAG_TEXT_BYTES = 39 };
+void etag_format(uint64_t number, char out[ETAG_TEXT_BYTES]);
+/* 0 if the text (with or without its quotes) is not an etag of ours. */
+uint64_t etag_parse(bytes text);
+/* If-Match on a resource: FAIL_PRECONDITION unless it is absent, "*" or this etag. */
+MUST_USE status resource_check_match(struct call *call, uint64_t etag_number);
+/* If-None-Match on a read: true if the client has this version (answer 304). */
+bool resource_is_unchanged(struct call *call, uint64_t etag_number);
+
+/* A feed under construction: documents in memory, in order. They are BSON, so that queries run on them. */
+struct feed {
+    const char *key;  /* "Databases", "DocumentCollections" ... */
+    struct rid owner; /* _rid of the envelope; len 0: empty */
+    size_t count, room;
+    bytes *documents;
+};
+MUST_USE status feed_add(struct call *call, struct feed *feed, bytes document);
+/* The same from JSON text. */
+MUST_USE status feed_add_json(struct call *call, struct feed *feed, const struct buffer *json);
+/* Replies with the whole feed, paged by x-ms-max-item-count and x-ms-continuation. */
+MUST_USE status feed_reply(struct call *call, const struct feed *feed);
+/* Runs the query of the body over the feed and replies. */
+MUST_USE status feed_reply_query(struct call *call, const struct feed *feed);
+
+#endif
