@@ -103,6 +103,11 @@ static time_ms raise_high_water(struct clock *clock, time_ms candidate)
     return seen;
 }
 
+time_ms clock_wall(const struct clock *clock)
+{
+    return clock->source.wall_ms(clock->source.context);
+}
+
 time_ms clock_now(struct clock *clock)
 {
     time_ms wall = clock->source.wall_ms(clock->source.context);

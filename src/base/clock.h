@@ -31,6 +31,8 @@ void clock_close(struct clock *clock);
 /* Server time: the largest of wall time, everything handed out before, and the restored mark. */
 time_ms clock_now(struct clock *clock);
 int64_t clock_monotonic(struct clock *clock);
+/* What the machine's own clock says, whatever server time is: for dates that clients sign. */
+time_ms clock_wall(const struct clock *clock);
 
 /* At start: server time is not below `mark`; a leap that was pending stays pending. */
 void clock_restore(struct clock *clock, time_ms mark, bool is_leap_pending);

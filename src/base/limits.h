@@ -88,13 +88,13 @@
 /* Requests that one connection may run before the others get their turn. */
 #define LIMIT_TURN_REQUESTS 64
 /* What is read and thrown away after a last reply, so that the client still receives it. */
-#define LIMIT_DRAIN_BYTES (8 * 1024 * 1024)
+#define LIMIT_DRAIN_BYTES (32 * 1024 * 1024)
 /* Head of an HTTP request: the target, all of it, and the number of headers. */
 #define LIMIT_HTTP_TARGET_BYTES (16 * 1024)
 #define LIMIT_HTTP_HEAD_BYTES (64 * 1024)
 #define LIMIT_HTTP_HEADERS 128
 /* Body of an HTTP request, in bytes, however it is framed. */
-#define LIMIT_HTTP_BODY_BYTES (4 * 1024 * 1024)
+#define LIMIT_HTTP_BODY_BYTES (16 * 1024 * 1024)
 /* At a stop: how long clients may take to fetch replies that are ready, in milliseconds. */
 #define LIMIT_STOP_GRACE_MS 5000
 /* A configuration file, in bytes. */

@@ -72,6 +72,8 @@ struct http_framing {
     bool is_last;        /* the connection is closed behind this reply */
     bool is_version_1_0; /* of the request */
 };
+/* 1xx, 204 and 304 end with their head. */
+bool http_status_has_no_body(unsigned status);
 /* Status line and headers, to be followed by the body. */
 MUST_USE status http_reply_head(struct arena *arena, const struct http_reply *reply,
                                 struct http_framing framing, bytes *out);

@@ -231,7 +231,19 @@ static bool build_headers(struct http_reader *reader)
     return true;
 }
 
-/* A target is a path with an optional query, a whole URL (to a proxy), or "*". */
+static void split_at_question_mark(struct http_request *request)
+{
+    bytes target = request->target;
+    const uint8_t *mark = memchr(target.data, '?', target.len);
+
+    if (!mark)
+        return;
+    request->path.len = (size_t)(mark - target.data);
+    request->query = bytes_from(target, request->path.len + 1);
+}
+
+/* A target is a path with an optional query, a whole URL (to a proxy), or "*". A path may hold whatever
+ * the library has let through: clients put the names of things there, not always escaped. */
 static bool build_target(struct http_reader *reader)
 {
     struct http_request *request = &reader->request;
@@ -241,6 +253,10 @@ static bool build_target(struct http_reader *reader)
     request->path = request->target;
     if (bytes_equal(request->target, BYTES_LITERAL("*")))
         return true;
+    if (request->target.data[0] == '/') {
+        split_at_question_mark(request);
+        return true;
+    }
     http_parser_url_init(&url);
     if (http_parser_parse_url((const char *)request->target.data, request->target.len, 0, &url) !=
         0)

@@ -32,16 +32,23 @@ static void append_date(struct buffer *out, time_ms date)
                          parts.tm_min, parts.tm_sec);
 }
 
+bool http_status_has_no_body(unsigned status_number)
+{
+    return status_number < 200 || status_number == 204 || status_number == 304;
+}
+
 status http_reply_head(struct arena *arena, const struct http_reply *reply,
                        struct http_framing framing, bytes *out)
 {
     struct buffer head = buffer_in(arena);
     const char *type = reply->content_type ? reply->content_type : "application/json";
+    bool has_no_body = http_status_has_no_body(reply->status);
 
     buffer_append_format(&head, "HTTP/1.1 %u %s\r\n", reply->status, phrase(reply->status));
     append_date(&head, framing.date);
-    buffer_append_format(&head, "Content-Type: %s\r\nContent-Length: %zu\r\n", type,
-                         reply->body.len);
+    if (!has_no_body)
+        buffer_append_format(&head, "Content-Type: %s\r\nContent-Length: %zu\r\n", type,
+                             reply->body.len);
     if (framing.is_last)
         buffer_append_text(&head, "Connection: close\r\n");
     else if (framing.is_version_1_0)

@@ -19,6 +19,14 @@ struct http_session {
     bool is_reading;     /* the reader has begun a request */
 };
 
+/* A whole reply that needs no memory, for when there is none, or no connection. */
+static const char overloaded[] =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 96\r\n"
+    "Retry-After: 1\r\nConnection: close\r\n\r\n"
+    "{\"code\":\"ServiceUnavailable\",\"message\":\"the server has no memory or connection left; "
+    "try "
+    "again\"}";
+
 static void session_close(void *handle);
 
 static void *session_open(void *context, struct connection *connection)
@@ -47,6 +55,25 @@ static void session_close(void *handle)
     memory_give(session);
 }
 
+static struct http_reply render_refusal(struct http_session *session, struct http_refusal refusal)
+{
+    const struct http_service *service = session->service;
+
+    if (service->refuser)
+        return service->refuser(service->handler_context, session->arena, refusal);
+    return http_reply_error(session->arena, refusal.status, "%s", refusal.message);
+}
+
+/* Clients read the body of every error, so none is empty, whatever the handler did. */
+static void fill_error(struct http_session *session, struct http_reply *reply)
+{
+    struct http_refusal reason = { reply->status, "the server gave no reason" };
+    struct http_reply filled = render_refusal(session, reason);
+
+    reply->content_type = filled.content_type;
+    reply->body = filled.body;
+}
+
 /* Sends the reply and makes ready for the next request; true if it was the last one. */
 static bool send_reply(struct http_session *session, bool is_refusal)
 {
@@ -60,13 +87,16 @@ static bool send_reply(struct http_session *session, bool is_refusal)
     };
     bytes head;
 
+    if (exchange->reply.status >= 400 && exchange->reply.body.len == 0)
+        fill_error(session, &exchange->reply);
     if (http_reply_head(session->arena, &exchange->reply, framing, &head).code != OK) {
-        head = BYTES_LITERAL("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-                             "Connection: close\r\n\r\n");
+        head = BYTES_LITERAL(overloaded);
         exchange->reply.body = BYTES_NONE;
         framing.is_last = true;
     }
-    bytes body = request && request->is_head ? BYTES_NONE : exchange->reply.body;
+    bool has_no_body = (request && request->is_head) ||
+                       http_status_has_no_body(exchange->reply.status);
+    bytes body = has_no_body ? BYTES_NONE : exchange->reply.body;
     connection_send(session->connection, head, body);
     arena_reset(session->arena);
     session->is_reading = false;
@@ -85,8 +115,7 @@ static enum protocol_step refuse(struct http_session *session)
 {
     struct http_refusal refusal = http_reader_refusal(session->reader);
 
-    session->exchange.reply = http_reply_error(session->arena, refusal.status, "%s",
-                                               refusal.message);
+    session->exchange.reply = render_refusal(session, refusal);
     send_reply(session, true);
     return STEP_CLOSE;
 }
@@ -95,8 +124,12 @@ static enum protocol_step answer(struct http_session *session)
 {
     const struct http_service *service = session->service;
 
-    session->exchange = (struct http_exchange){ .arena = session->arena,
-                                                .request = http_reader_request(session->reader) };
+    session->exchange =
+        (struct http_exchange){ .arena = session->arena,
+                                .request = http_reader_request(session->reader),
+                                .wall = clock_wall(service->clock),
+                                .is_tls = connection_is_tls(session->connection),
+                                .is_loopback = connection_is_loopback(session->connection) };
     if (service->handler(service->handler_context, &session->exchange) == HTTP_LATER)
         return STEP_PENDING;
     return send_reply(session, false) ? STEP_CLOSE : STEP_REPLIED;
@@ -130,11 +163,9 @@ static enum protocol_step session_on_bytes(void *handle, bytes input)
 
 const struct protocol *http_protocol(void)
 {
-    static const char refusal[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-                                  "Retry-After: 1\r\nConnection: close\r\n\r\n";
     static const struct protocol protocol = {
         .name = "http",
-        .refusal = {(const uint8_t *)refusal, sizeof(refusal) - 1},
+        .refusal = {(const uint8_t *)overloaded, sizeof(overloaded) - 1},
         .open = session_open,
         .close = session_close,
         .on_bytes = session_on_bytes,

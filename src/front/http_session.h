@@ -9,6 +9,9 @@
 struct http_exchange {
     struct arena *arena;
     const struct http_request *request;
+    time_ms wall; /* the machine's own clock when the request was complete; not server time */
+    bool is_tls;
+    bool is_loopback;        /* the client runs on this machine */
     struct http_reply reply; /* filled in by the handler */
 };
 
@@ -21,11 +24,17 @@ typedef enum http_answer http_handler(void *context, struct http_exchange *excha
 /* Sends the reply of an exchange that was answered with HTTP_LATER. The exchange is gone afterwards. */
 void http_exchange_finish(struct http_exchange *exchange);
 
+/* The reply to a request that was refused before a handler saw it, or that has none of its own; in the
+ * arena. `message` is for the person at the client, valid as long as the arena. */
+typedef struct http_reply http_refuser(void *context, struct arena *arena,
+                                       struct http_refusal refusal);
+
 /* Context of the protocol; borrowed. */
 struct http_service {
     http_handler *handler;
-    void *handler_context;
-    struct clock *clock; /* for the Date header */
+    http_refuser *refuser; /* NULL: http_reply_error() */
+    void *handler_context; /* of both */
+    struct clock *clock;   /* for the Date header */
 };
 const struct protocol *http_protocol(void);
 

@@ -38,5 +38,9 @@ void connection_send(struct connection *connection, bytes head, bytes body);
 void connection_give_back(struct connection *connection, bool is_last);
 /* The server stops: replies should say that they are the last. */
 bool connection_is_stopping(const struct connection *connection);
+/* What the client sends and receives is encrypted. */
+bool connection_is_tls(const struct connection *connection);
+/* The client runs on this machine. */
+bool connection_is_loopback(const struct connection *connection);
 
 #endif

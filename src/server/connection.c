@@ -42,6 +42,7 @@ struct connection {
     _Atomic bool is_hangup; /* an event said that the peer has closed its side */
     uint64_t seen;          /* claims before the socket was last asked */
     int fd;
+    bool is_loopback;
     const struct protocol *protocol;
     void *session;
     struct {
@@ -205,20 +206,21 @@ static void refuse(struct connection_set *set, int fd, const struct protocol *pr
         log_event(set->log, LOG_WARNING, "connection.refused", "limit=%d", LIMIT_CONNECTIONS);
 }
 
-void connection_set_add(struct connection_set *set, int fd, const struct protocol *protocol,
-                        void *protocol_context)
+void connection_set_add(struct connection_set *set, struct client client,
+                        const struct protocol *protocol, void *protocol_context)
 {
     struct connection *connection = take_free(set);
 
     if (!connection) {
-        refuse(set, fd, protocol);
+        refuse(set, client.fd, protocol);
         return;
     }
-    connection->fd = fd;
+    connection->fd = client.fd;
+    connection->is_loopback = client.is_loopback;
     connection->protocol = protocol;
     connection->session = protocol->open(protocol_context, connection);
     uint32_t events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-    if (!connection->session || !pool_watch(set->pool, fd, events, &connection->source)) {
+    if (!connection->session || !pool_watch(set->pool, client.fd, events, &connection->source)) {
         connection_end(connection);
         return;
     }
@@ -331,6 +333,17 @@ static void connection_end(struct connection *connection)
 bool connection_is_stopping(const struct connection *connection)
 {
     return atomic_load(&connection->set->is_stopping);
+}
+
+bool connection_is_tls(const struct connection *connection)
+{
+    (void)connection;
+    return false;
+}
+
+bool connection_is_loopback(const struct connection *connection)
+{
+    return connection->is_loopback;
 }
 
 /* ---- serving ---------------------------------------------------------------------------------------- */

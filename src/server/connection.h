@@ -15,9 +15,14 @@ MUST_USE status connection_set_open(struct pool *pool, const struct log *log,
 /* After the pool has ended; cuts what is still open. */
 void connection_set_close(struct connection_set *set);
 
+/* An accepted socket. */
+struct client {
+    int fd;
+    bool is_loopback; /* runs on this machine */
+};
 /* Takes the accepted socket over and serves what has already arrived; on a worker. */
-void connection_set_add(struct connection_set *set, int fd, const struct protocol *protocol,
-                        void *protocol_context);
+void connection_set_add(struct connection_set *set, struct client client,
+                        const struct protocol *protocol, void *protocol_context);
 
 /* From now on a connection closes as soon as no request runs on it and its replies are sent. */
 void connection_set_stop(struct connection_set *set);

@@ -81,6 +81,21 @@ static void run_page(const struct page *page, struct pages *pages, struct http_e
                                            s.message);
 }
 
+static bool is_at(const struct page *page, const struct pages *pages, bytes path)
+{
+    return bytes_equal(path, bytes_of_text(page->path)) &&
+           (!page->is_test_command || pages->has_test_commands);
+}
+
+bool pages_knows(const struct pages *pages, bytes path)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        if (is_at(&table[i], pages, path))
+            return true;
+    }
+    return false;
+}
+
 enum http_answer pages_handle(void *context, struct http_exchange *exchange)
 {
     struct pages *pages = context;
@@ -88,8 +103,7 @@ enum http_answer pages_handle(void *context, struct http_exchange *exchange)
 
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         const struct page *page = &table[i];
-        if (!bytes_equal(request->path, bytes_of_text(page->path)) ||
-            (page->is_test_command && !pages->has_test_commands))
+        if (!is_at(page, pages, request->path))
             continue;
         if (is_method(page, request)) {
             run_page(page, pages, exchange);

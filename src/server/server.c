@@ -189,7 +189,9 @@ static void listener_on_event(struct source *source, uint32_t events)
 {
     struct listener *listener = (struct listener *)source;
     struct server *server = listener->server;
-    int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct address peer = { .socket_len = sizeof(peer.socket) };
+    int fd = accept4(listener->fd, (struct sockaddr *)&peer.socket, &peer.socket_len,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK);
     int error = errno;
     int yes = 1;
 
@@ -202,7 +204,9 @@ static void listener_on_event(struct source *source, uint32_t events)
     if (fd < 0)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    connection_set_add(server->connections, fd, listener->protocol, listener->context);
+    connection_set_add(server->connections,
+                       (struct client){ .fd = fd, .is_loopback = address_is_loopback(&peer) },
+                       listener->protocol, listener->context);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------- */

@@ -201,7 +201,7 @@ TEST(http, bad_requests_are_refused_with_a_status)
          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",                                   400},
         { "chunk longer than it says",
          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",                             400},
-        { "body over the limit",           "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4194305\r\n\r\n",
+        { "body over the limit",           "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 16777217\r\n\r\n",
          413                                                                                                            },
         { "unknown expectation",           "POST / HTTP/1.1\r\nHost: a\r\nExpect: miracle\r\n\r\n",                  417},
     };
@@ -212,6 +212,41 @@ TEST(http, bad_requests_are_refused_with_a_status)
             CHECK_EQ(got.refusal.status, r->want, "%s: %s", r->why, got.refusal.message);
             CHECK_EQ(got.count, 0, "%s", r->why);
             CHECK(strlen(got.refusal.message) > 0);
+            reading_close(&got);
+        }
+    }
+}
+
+TEST(http, a_path_may_hold_anything_but_spaces_and_controls)
+{
+    const struct {
+        const char *target, *path, *query;
+    } rows[] = {
+        {"/dbs/d/colls/c/docs/x?y",      "/dbs/d/colls/c/docs/x",    "y"    },
+        { "/docs/x?y?z=?",               "/docs/x",                  "y?z=?"},
+        { "/a?",                         "/a",                       ""     },
+        { "/?a",                         "/",                        "a"    },
+        { "/docs/\"<>|{}^`\\[]@:;,'",    "/docs/\"<>|{}^`\\[]@:;,'", ""     },
+        { "/docs/\xc3\xa9\xff\x80?\xf0", "/docs/\xc3\xa9\xff\x80",   "\xf0" },
+        { "/docs/a#b?c#d",               "/docs/a#b",                "c#d"  },
+        { "//double//slash",             "//double//slash",          ""     },
+        { "/100%",                       "/100%",                    ""     },
+        { "/%zz?%",                      "/%zz",                     "%"    },
+        { "http://h:1/a?b",              "/a",                       "b"    },
+        { "http://h",                    "/",                        ""     },
+        { "*",                           "*",                        ""     },
+    };
+    char text[256];
+
+    EACH_ROW(rows, r) {
+        snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", r->target);
+        for (size_t step = 0; step < 3; step++) {
+            struct reading got = read_cut(bytes_of_text(text), 0, 0, step);
+            CHECK_EQ(got.is_refused, false, "%s: %s", r->target, got.refusal.message);
+            CHECK_EQ(got.count, 1, "%s", r->target);
+            CHECK_TEXT(got.requests[0].target, r->target);
+            CHECK_TEXT(got.requests[0].path, r->path);
+            CHECK_TEXT(got.requests[0].query, r->query);
             reading_close(&got);
         }
     }
@@ -237,30 +272,31 @@ TEST(http, every_part_has_a_limit)
     struct arena *arena = arena_open(256 * 1024 * 1024);
     const char *end = " HTTP/1.1\r\nHost: a\r\n\r\n";
     const char *headers = "GET / HTTP/1.1\r\nHost: a\r\n";
+    const char *chunk =
+        "40\r\n0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\r\n";
     const char *chunks = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     const struct {
         const char *why;
         bytes text;
         unsigned want; /* 0: accepted */
     } rows[] = {
-        {"target at the limit",   repeated(arena, "GET /",                            "a",             LIMIT_HTTP_TARGET_BYTES - 1,   end),
-         0                                                                                                                                             },
-        { "target past it",       repeated(arena, "GET /",                            "a",             LIMIT_HTTP_TARGET_BYTES,       end),         414},
+        {"target at the limit",   repeated(arena, "GET /",                            "a",        LIMIT_HTTP_TARGET_BYTES - 1,    end),
+         0                                                                                                                                         },
+        { "target past it",       repeated(arena, "GET /",                            "a",        LIMIT_HTTP_TARGET_BYTES,        end),         414},
         { "headers at the limit",
-         repeated(arena,                          headers,                            "x: y\r\n",      LIMIT_HTTP_HEADERS - 1,        "\r\n"),      0  },
-        { "headers past it",      repeated(arena, headers,                            "x: y\r\n",      LIMIT_HTTP_HEADERS,            "\r\n"),
-         431                                                                                                                                           },
+         repeated(arena,                          headers,                            "x: y\r\n", LIMIT_HTTP_HEADERS - 1,         "\r\n"),      0  },
+        { "headers past it",      repeated(arena, headers,                            "x: y\r\n", LIMIT_HTTP_HEADERS,             "\r\n"),
+         431                                                                                                                                       },
         { "head past its limit",
-         repeated(arena,                          "GET / HTTP/1.1\r\nHost: a\r\nx: ", "y",             LIMIT_HTTP_HEAD_BYTES,
+         repeated(arena,                          "GET / HTTP/1.1\r\nHost: a\r\nx: ", "y",        LIMIT_HTTP_HEAD_BYTES,
          "\r\n\r\n"),
-         431                                                                                                                                           },
+         431                                                                                                                                       },
         { "spaces without end",
-         repeated(arena,                          "GET / HTTP/1.1\r\nHost: a\r\nx:",  " ",             1024 * 1024,                   "\r\n\r\n"),  431},
+         repeated(arena,                          "GET / HTTP/1.1\r\nHost: a\r\nx:",  " ",        1024 * 1024,                    "\r\n\r\n"),  431},
         { "chunks at the limit",
-         repeated(arena,                          chunks,                             "4\r\nabcd\r\n", LIMIT_HTTP_BODY_BYTES / 4,     "0\r\n\r\n"), 0  },
+         repeated(arena,                          chunks,                             chunk,      LIMIT_HTTP_BODY_BYTES / 64,     "0\r\n\r\n"), 0  },
         { "chunks past it",
-         repeated(arena,                          chunks,                             "4\r\nabcd\r\n", LIMIT_HTTP_BODY_BYTES / 4 + 1, "0\r\n\r\n"),
-         413                                                                                                                                           },
+         repeated(arena,                          chunks,                             chunk,      LIMIT_HTTP_BODY_BYTES / 64 + 1, "0\r\n\r\n"), 413},
     };
     EACH_ROW(rows, r) {
         struct reading got = read_cut(r->text, 0, 0, 32768);
@@ -347,6 +383,21 @@ TEST(http, a_reply_is_written_with_its_length_and_date)
     framing.is_last = true;
     CHECK_OK(http_reply_head(arena, &reply, framing, &head));
     CHECK(memmem(head.data, head.len, "Connection: close\r\n", 19) != NULL);
+    arena_close(arena);
+}
+
+TEST(http, replies_without_a_body_do_not_announce_one)
+{
+    struct arena *arena = arena_open(65536);
+    const unsigned rows[] = { 204, 304 };
+    bytes head;
+
+    EACH_ROW(rows, r) {
+        struct http_reply reply = { .status = *r, .headers = BYTES_LITERAL("ETag: x\r\n") };
+        CHECK_OK(http_reply_head(arena, &reply, (struct http_framing){ 0 }, &head));
+        CHECK(memmem(head.data, head.len, "ETag: x\r\n\r\n", 11) != NULL);
+        CHECK(memmem(head.data, head.len, "Content-", 8) == NULL);
+    }
     arena_close(arena);
 }
 

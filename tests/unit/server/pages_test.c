@@ -61,6 +61,33 @@ static struct http_reply ask(struct house *house, const char *method, const char
     return exchange.reply;
 }
 
+TEST(pages, paths_of_pages_are_told_from_all_others)
+{
+    const struct {
+        const char *path;
+        bool is_known, is_known_in_tests;
+    } rows[] = {
+        {"/healthz",        true,  true },
+        { "/metrics",       true,  true },
+        { "/_mayfly/clock", false, true },
+        { "/_mayfly/purge", false, true },
+        { "/_mayfly/",      false, false},
+        { "/healthz/",      false, false},
+        { "/Healthz",       false, false},
+        { "/",              false, false},
+        { "",               false, false},
+        { "/dbs",           false, false},
+    };
+    const struct pages plain = { 0 };
+    const struct pages testing = { .has_test_commands = true };
+
+    EACH_ROW(rows, r) {
+        CHECK_EQ(pages_knows(&plain, bytes_of_text(r->path)), r->is_known, "%s", r->path);
+        CHECK_EQ(pages_knows(&testing, bytes_of_text(r->path)), r->is_known_in_tests, "%s",
+                 r->path);
+    }
+}
+
 TEST(pages, each_path_answers_its_method_only)
 {
     struct house *house = house_open(true);

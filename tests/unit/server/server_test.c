@@ -16,7 +16,8 @@
 enum { LARGE_BYTES = 3 * 1024 * 1024, RECEIVE_SECONDS_MAX = 20 };
 
 /* A running server. Paths: /echo (the body back), /large (LARGE_BYTES), /later (as echo, but finished by
- * another thread), /gate (as later, but only after the gate was opened). */
+ * another thread), /gate (as later, but only after the gate was opened), /facts (what is known of the
+ * request), /empty (an error without a body), /nothing (204). */
 struct fixture {
     struct arena *arena;
     struct log log;
@@ -60,7 +61,23 @@ static enum http_answer handle(void *context, struct http_exchange *exchange)
     answer_echo(exchange);
     if (bytes_equal(path, BYTES_LITERAL("/large")))
         exchange->reply.body = bytes_of(fixture->large, LARGE_BYTES);
+    if (bytes_equal(path, BYTES_LITERAL("/facts")))
+        exchange->reply.body = bytes_of_text(
+            arena_format(exchange->arena, "wall=%lld tls=%d loopback=%d", (long long)exchange->wall,
+                         exchange->is_tls, exchange->is_loopback));
+    if (bytes_equal(path, BYTES_LITERAL("/empty")))
+        exchange->reply = (struct http_reply){ .status = 404 };
+    if (bytes_equal(path, BYTES_LITERAL("/nothing")))
+        exchange->reply = (struct http_reply){ .status = 204, .body = BYTES_LITERAL("ignored") };
     return HTTP_ANSWERED;
+}
+
+static struct http_reply refuse(void *context, struct arena *arena, struct http_refusal refusal)
+{
+    const char *text = arena_format(arena, "refused: %s", refusal.message);
+
+    CHECK(((struct fixture *)context)->clock != NULL);
+    return (struct http_reply){ .status = refusal.status, .body = bytes_of_text(text) };
 }
 
 static bool is_finishable(const struct fixture *fixture)
@@ -103,7 +120,7 @@ static struct fixture *fixture_open(void)
     fixture->large = malloc(LARGE_BYTES);
     for (size_t i = 0; i < LARGE_BYTES; i++)
         fixture->large[i] = (uint8_t)('a' + i % 23);
-    fixture->service = (struct http_service){ handle, fixture, fixture->clock };
+    fixture->service = (struct http_service){ handle, refuse, fixture, fixture->clock };
     pthread_mutex_init(&fixture->lock, NULL);
     pthread_cond_init(&fixture->changed, NULL);
     struct address wanted;
@@ -367,7 +384,7 @@ TEST(server, many_clients_are_served_at_once)
 TEST(server, a_refusal_reaches_a_client_that_is_still_sending)
 {
     struct fixture *fixture = fixture_open();
-    struct arena *arena = arena_open(16 * 1024 * 1024);
+    struct arena *arena = arena_open(4 * LIMIT_HTTP_BODY_BYTES);
     struct buffer text = buffer_in(arena);
     bytes all;
     int fd = dial(fixture);
@@ -381,10 +398,56 @@ TEST(server, a_refusal_reaches_a_client_that_is_still_sending)
     struct reply reply = receive_reply(fd);
     CHECK_EQ(reply.status, 413, "");
     CHECK(reply.is_last);
+    CHECK(strstr((const char *)reply.body, "refused: ") == (const char *)reply.body);
+    CHECK(strstr((const char *)reply.body, "16777216") != NULL);
     free(reply.body);
     expect_end(fd);
     arena_close(arena);
     fixture_close(fixture);
+}
+
+TEST(server, a_handler_learns_who_asks_and_when_by_the_machine_clock)
+{
+    struct fixture *fixture = fixture_open();
+    int fd = dial(fixture);
+
+    atomic_store(&fixture->time.wall, 5000);
+    clock_advance(fixture->clock, 100000);
+    send_request(fd, "/facts", "");
+    expect_echo(fd, "wall=5000 tls=0 loopback=1");
+    close(fd);
+    fixture_close(fixture);
+}
+
+TEST(server, no_error_is_empty_and_no_204_has_a_body)
+{
+    struct fixture *fixture = fixture_open();
+    int fd = dial(fixture);
+
+    send_request(fd, "/empty", "");
+    struct reply reply = receive_reply(fd);
+    CHECK_EQ(reply.status, 404, "");
+    CHECK_STRING((const char *)reply.body, "refused: the server gave no reason");
+    free(reply.body);
+    send_request(fd, "/nothing", "");
+    for (size_t at = 0; at < 4;)
+        at = receive_byte(fd) == "\r\n\r\n"[at] ? at + 1 : 0;
+    send_request(fd, "/echo", "next");
+    expect_echo(fd, "next");
+    close(fd);
+    fixture_close(fixture);
+}
+
+TEST(server, the_reply_of_a_full_server_is_a_whole_one)
+{
+    bytes refusal = http_protocol()->refusal;
+    const char *text = (const char *)refusal.data;
+    const char *length = strstr(text, "Content-Length: ");
+    const char *body = strstr(text, "\r\n\r\n");
+
+    CHECK(length && body);
+    CHECK_EQ(strtoul(length + strlen("Content-Length: "), NULL, 10),
+             refusal.len - (size_t)(body + 4 - text), "");
 }
 
 TEST(server, head_has_no_body_and_continue_is_sent)
