@@ -99,6 +99,8 @@
 #define LIMIT_STOP_GRACE_MS 5000
 /* A configuration file, in bytes. */
 #define LIMIT_CONFIG_FILE_BYTES (64 * 1024)
+/* A file of keys or certificates, in bytes. */
+#define LIMIT_KEY_FILE_BYTES (256 * 1024)
 /* One step of the test clock, in milliseconds: a hundred years. */
 #define LIMIT_CLOCK_ADVANCE_MS (100LL * 366 * 24 * 3600 * 1000)
 

@@ -10,10 +10,9 @@
 #include "server/config.h"
 #include "base/limits.h"
 
+#include "server/file.h"
+#include "server/key_file.h"
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 enum option {
 #define CONFIG(name, commands, argument, default_text, help) OPTION_##name,
@@ -120,32 +119,6 @@ static status read_argument(struct arena *arena, enum command command, char *con
 
 /* ---- the file --------------------------------------------------------------------------------------- */
 
-static status read_file(struct arena *arena, const char *path, bytes *out)
-{
-    void *data;
-    status s = STATUS_OK;
-
-    *out = BYTES_NONE;
-    TRY(arena_take(arena, LIMIT_CONFIG_FILE_BYTES, &data));
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return status_fail(arena, IO_ERROR, "--config %s: %s", path, strerror(errno));
-    size_t len = 0;
-    ssize_t more = 1;
-    while (more > 0 && len < LIMIT_CONFIG_FILE_BYTES) {
-        more = read(fd, (uint8_t *)data + len, LIMIT_CONFIG_FILE_BYTES - len);
-        len += more > 0 ? (size_t)more : 0;
-    }
-    if (more < 0)
-        s = status_fail(arena, IO_ERROR, "--config %s: %s", path, strerror(errno));
-    else if (len == LIMIT_CONFIG_FILE_BYTES)
-        s = status_fail(arena, TOO_LARGE, "--config %s: longer than the limit of %d bytes", path,
-                        LIMIT_CONFIG_FILE_BYTES);
-    close(fd);
-    *out = bytes_of(data, len);
-    return s;
-}
-
 static bytes trimmed(bytes text)
 {
     while (text.len > 0 && isspace(text.data[0]))
@@ -203,12 +176,14 @@ static status read_lines(struct arena *arena, enum command command, const char *
     bytes rest;
     unsigned number = 0;
 
-    TRY(read_file(arena, path, &rest));
+    status s = file_read(arena, path, LIMIT_CONFIG_FILE_BYTES, &rest);
+    if (s.code != OK)
+        return status_in(arena, s, "--config");
     while (rest.len > 0) {
         struct option_texts one = { 0 };
         bytes line = before(rest, '\n', &rest);
         number++;
-        status s = read_line(arena, command, line, &one);
+        s = read_line(arena, command, line, &one);
         if (s.code != OK)
             return status_in(arena, s, "%s line %u", path, number);
         for (size_t i = 0; i < OPTION_COUNT; i++)
@@ -221,17 +196,48 @@ static status read_lines(struct arena *arena, enum command command, const char *
 
 /* ---- checking --------------------------------------------------------------------------------------- */
 
-static status check_address(struct arena *arena, const char *text, struct address *out)
+/* The well-known key is for programs on this machine; whoever lets others in needs a key of their own. */
+static status check_address(struct arena *arena, const char *text, struct config *out)
 {
-    status s = address_parse(arena, text, out);
+    status s = address_parse(arena, text, &out->cosmos);
 
     if (s.code != OK)
         return status_in(arena, s, "--cosmos");
-    if (!address_is_loopback(out))
-        return status_fail(arena, UNSUPPORTED,
-                           "--cosmos %s: only loopback addresses such as 127.0.0.1 or [::1] are "
-                           "possible, because this version has no keys to keep strangers out",
+    if (!address_is_loopback(&out->cosmos) && !out->master_key)
+        return status_fail(arena, INVALID,
+                           "--cosmos %s can be reached from other machines, so it needs a key of "
+                           "your own instead of the well-known one. Make one: head -c 48 "
+                           "/dev/urandom | base64 -w0 > key; chmod 600 key; and start with "
+                           "--key-file key",
                            text);
+    return STATUS_OK;
+}
+
+static status check_keys(struct arena *arena, const char *path, struct config *out)
+{
+    struct key_file keys;
+
+    if (path[0] == '\0')
+        return STATUS_OK;
+    status s = key_file_read(arena, path, &keys);
+    if (s.code != OK)
+        return status_in(arena, s, "--key-file");
+    out->master_key = keys.master;
+    out->read_only_key = keys.read_only;
+    return STATUS_OK;
+}
+
+static status check_certificate(const char *certificate, const char *key, struct config *out)
+{
+    bool has_certificate = certificate[0] != '\0', has_key = key[0] != '\0';
+
+    if (has_certificate && !has_key)
+        return status_of(INVALID, "--cert needs --key, the file of its private key");
+    if (has_key && !has_certificate)
+        return status_of(INVALID, "--key is the private key of --cert, which is missing; the key "
+                                  "for signed requests is --key-file");
+    out->tls_certificate = has_certificate ? certificate : NULL;
+    out->tls_key = has_key ? key : NULL;
     return STATUS_OK;
 }
 
@@ -284,8 +290,11 @@ static status check_texts(struct arena *arena, const struct option_texts *given,
         return status_fail(arena, INVALID,
                            "--log-level %s: expected debug, info, warning, error or silent",
                            texts[OPTION_log_level]);
-    TRY(check_address(arena, texts[OPTION_cosmos], &out->cosmos));
+    TRY(check_keys(arena, texts[OPTION_key_file], out));
+    TRY(check_address(arena, texts[OPTION_cosmos], out));
+    TRY(check_certificate(texts[OPTION_cert], texts[OPTION_key], out));
     TRY(check_seconds(arena, texts[OPTION_purger_pause], &out->purger_pause_s));
+    out->enforces_throughput = strcmp(texts[OPTION_enforce_throughput], flag_is_set) == 0;
     out->has_test_commands = strcmp(texts[OPTION_test_commands], flag_is_set) == 0;
     return check_storage(arena, texts[OPTION_storage], &out->storage);
 }

@@ -21,6 +21,11 @@ struct config {
     enum storage_kind storage;
     enum log_level log_level;
     int purger_pause_s;
+    const char *tls_certificate; /* file; NULL: the server makes its own */
+    const char *tls_key;         /* file; with a certificate only */
+    const char *master_key;      /* base64; NULL: the well-known one, on loopback only */
+    const char *read_only_key;   /* base64; NULL: there is none */
+    bool enforces_throughput;
     bool has_test_commands;
     bool wants_help; /* --help stands among the options; nothing else was looked at */
 };

@@ -105,6 +105,11 @@ enum http_answer pages_handle(void *context, struct http_exchange *exchange)
         const struct page *page = &table[i];
         if (!is_at(page, pages, request->path))
             continue;
+        if (page->is_test_command && !exchange->is_loopback) {
+            exchange->reply = http_reply_error(
+                exchange->arena, 403, "%s is only for clients on the server's machine", page->path);
+            return HTTP_ANSWERED;
+        }
         if (is_method(page, request)) {
             run_page(page, pages, exchange);
             return HTTP_ANSWERED;

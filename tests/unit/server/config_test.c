@@ -60,6 +60,76 @@ TEST(config, defaults_hold_where_nothing_is_said)
     CHECK_EQ(got.config.log_level, LOG_INFO, "");
     CHECK_EQ(got.config.purger_pause_s, LIMIT_PURGER_PAUSE_S, "");
     CHECK(!got.config.has_test_commands);
+    CHECK(!got.config.enforces_throughput);
+    CHECK(!got.config.tls_certificate && !got.config.tls_key);
+    CHECK(!got.config.master_key && !got.config.read_only_key);
+    close_memory();
+}
+
+TEST(config, a_certificate_comes_with_its_key)
+{
+    struct outcome got = read_words(COMMAND_SERVE, "--cert c.pem --key=k.pem --enforce-throughput");
+
+    CHECK_OK(got.status);
+    CHECK_STRING(got.config.tls_certificate, "c.pem");
+    CHECK_STRING(got.config.tls_key, "k.pem");
+    CHECK(got.config.enforces_throughput);
+    close_memory();
+}
+
+TEST(config, a_key_of_ones_own_opens_every_address)
+{
+    const char master[] = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    const char reader[] = "/////////////////////////////////////////w==";
+    char path[256], words[512], text[256];
+
+    check_temp_dir(path, sizeof(path) - 16);
+    strncat(path, "/key", sizeof(path) - strlen(path) - 1);
+    snprintf(words, sizeof(words), "--cosmos 0.0.0.0:8081 --key-file %s", path);
+    write_file(path, master);
+    struct outcome got = read_words(COMMAND_SERVE, words);
+    CHECK_OK(got.status);
+    CHECK_STRING(got.config.master_key, master);
+    CHECK(got.config.read_only_key == NULL);
+    snprintf(text, sizeof(text), "%s \r\n\n%s\n\n", master, reader);
+    write_file(path, text);
+    got = read_words(COMMAND_SERVE, words);
+    CHECK_OK(got.status);
+    CHECK_STRING(got.config.master_key, master);
+    CHECK_STRING(got.config.read_only_key, reader);
+    close_memory();
+}
+
+TEST(config, a_bad_key_file_is_refused_without_showing_the_key)
+{
+    const struct {
+        const char *text;
+        const char *part;
+    } rows[] = {
+        {"",                                             "is empty"           },
+        { "\n \n",                                       "is empty"           },
+        { "c2VjcmV0",                                    "line 1 is not a key"},
+        { "secret!secret!secret!secret!",                "line 1 is not a key"},
+        { "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV",             "line 1 is not a key"},
+        { "c2VjcmV0c2VjcmV0c2VjcmV0c2V====",             "line 1 is not a key"},
+        { "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\nc2VjcmV0",  "line 2 is not a key"},
+        { "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n"
+          "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n"
+          "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n", "more than two lines"},
+    };
+    char path[256], words[512];
+
+    check_temp_dir(path, sizeof(path) - 16);
+    strncat(path, "/key", sizeof(path) - strlen(path) - 1);
+    snprintf(words, sizeof(words), "--key-file %s", path);
+    EACH_ROW(rows, r) {
+        write_file(path, r->text);
+        struct outcome got = read_words(COMMAND_SERVE, words);
+        CHECK_EQ(got.status.code, INVALID, "%s", r->text);
+        CHECK_THAT(strstr(got.status.message, r->part) != NULL, "%s", got.status.message);
+        CHECK(strstr(got.status.message, "c2Vj") == NULL);
+        CHECK(strstr(got.status.message, "secret") == NULL);
+    }
     close_memory();
 }
 
@@ -86,24 +156,31 @@ TEST(config, bad_options_are_refused_by_name)
         status_code want;
         const char *part;
     } rows[] = {
-        {COMMAND_SERVE,  "--nonsense 1",                        INVALID,     "nonsense"            },
-        { COMMAND_SERVE, "--log_level info",                    INVALID,     "log_level"           },
-        { COMMAND_SERVE, "stray",                               INVALID,     "stray"               },
-        { COMMAND_SERVE, "--data",                              INVALID,     "--data needs a value"},
-        { COMMAND_SERVE, "--data=",                             INVALID,     "--data"              },
-        { COMMAND_SERVE, "--test-commands=yes",                 INVALID,     "takes no value"      },
-        { COMMAND_SERVE, "--storage paper",                     INVALID,     "rocksdb or memory"   },
-        { COMMAND_SERVE, "--log-level loud",                    INVALID,     "loud"                },
-        { COMMAND_SERVE, "--purger-pause 0",                    INVALID,     "--purger-pause"      },
-        { COMMAND_SERVE, "--purger-pause 1s",                   INVALID,     "--purger-pause"      },
-        { COMMAND_SERVE, "--purger-pause 99999999999999999999", INVALID,     "--purger-pause"      },
-        { COMMAND_SERVE, "--purger-pause -5",                   INVALID,     "--purger-pause"      },
-        { COMMAND_SERVE, "--mongo 127.0.0.1:27017",             UNSUPPORTED, "MongoDB"             },
-        { COMMAND_SERVE, "--cosmos 0.0.0.0:8081",               UNSUPPORTED, "loopback"            },
-        { COMMAND_SERVE, "--cosmos [::]:8081",                  UNSUPPORTED, "loopback"            },
-        { COMMAND_SERVE, "--cosmos 192.168.1.1:8081",           UNSUPPORTED, "loopback"            },
-        { COMMAND_SERVE, "--config /nonexistent/file",          IO_ERROR,    "/nonexistent/file"   },
-        { COMMAND_CHECK, "--cosmos 127.0.0.1:1",                INVALID,     "cosmos"              },
+        {COMMAND_SERVE,  "--nonsense 1",                        INVALID,     "nonsense"                   },
+        { COMMAND_SERVE, "--log_level info",                    INVALID,     "log_level"                  },
+        { COMMAND_SERVE, "stray",                               INVALID,     "stray"                      },
+        { COMMAND_SERVE, "--data",                              INVALID,     "--data needs a value"       },
+        { COMMAND_SERVE, "--data=",                             INVALID,     "--data"                     },
+        { COMMAND_SERVE, "--test-commands=yes",                 INVALID,     "takes no value"             },
+        { COMMAND_SERVE, "--storage paper",                     INVALID,     "rocksdb or memory"          },
+        { COMMAND_SERVE, "--log-level loud",                    INVALID,     "loud"                       },
+        { COMMAND_SERVE, "--purger-pause 0",                    INVALID,     "--purger-pause"             },
+        { COMMAND_SERVE, "--purger-pause 1s",                   INVALID,     "--purger-pause"             },
+        { COMMAND_SERVE, "--purger-pause 99999999999999999999", INVALID,     "--purger-pause"             },
+        { COMMAND_SERVE, "--purger-pause -5",                   INVALID,     "--purger-pause"             },
+        { COMMAND_SERVE, "--mongo 127.0.0.1:27017",             UNSUPPORTED, "MongoDB"                    },
+        { COMMAND_SERVE, "--cosmos 0.0.0.0:8081",               INVALID,
+         "head -c 48 /dev/urandom | base64 -w0 > key"                                                     },
+        { COMMAND_SERVE, "--cosmos [::]:8081",                  INVALID,     "--key-file"                 },
+        { COMMAND_SERVE, "--cosmos 192.168.1.1:8081",           INVALID,     "--key-file"                 },
+        { COMMAND_SERVE, "--config /nonexistent/file",          NOT_FOUND,   "--config: /nonexistent/file"},
+        { COMMAND_SERVE, "--config /tmp",                       IO_ERROR,    "/tmp"                       },
+        { COMMAND_SERVE, "--key-file /nonexistent/file",        NOT_FOUND,
+         "--key-file: /nonexistent/file"                                                                  },
+        { COMMAND_SERVE, "--cert c.pem",                        INVALID,     "--cert needs --key"         },
+        { COMMAND_SERVE, "--key k.pem",                         INVALID,     "--key-file"                 },
+        { COMMAND_CHECK, "--key-file k",                        INVALID,     "key-file"                   },
+        { COMMAND_CHECK, "--cosmos 127.0.0.1:1",                INVALID,     "cosmos"                     },
     };
     EACH_ROW(rows, r) {
         struct outcome got = read_words(r->command, r->words);

@@ -14,6 +14,7 @@ struct house {
     struct storage *storage;
     struct pages pages;
     struct http_request request;
+    bool is_far_away; /* the client is on another machine */
 };
 
 static struct house *house_open(bool has_test_commands)
@@ -56,7 +57,9 @@ static struct http_reply ask(struct house *house, const char *method, const char
                                             .path = bytes_of_text(path),
                                             .body = bytes_of_text(body),
                                             .is_head = strcmp(method, "HEAD") == 0 };
-    struct http_exchange exchange = { .arena = house->arena, .request = &house->request };
+    struct http_exchange exchange = { .arena = house->arena,
+                                      .request = &house->request,
+                                      .is_loopback = !house->is_far_away };
     CHECK_EQ(pages_handle(&house->pages, &exchange), HTTP_ANSWERED, "");
     return exchange.reply;
 }
@@ -86,6 +89,17 @@ TEST(pages, paths_of_pages_are_told_from_all_others)
         CHECK_EQ(pages_knows(&testing, bytes_of_text(r->path)), r->is_known_in_tests, "%s",
                  r->path);
     }
+}
+
+TEST(pages, test_commands_are_only_for_clients_on_this_machine)
+{
+    struct house *house = house_open(true);
+
+    house->is_far_away = true;
+    CHECK_EQ(ask(house, "POST", "/_mayfly/clock", "{\"advanceMs\":1}").status, 403, "");
+    CHECK_EQ(ask(house, "POST", "/_mayfly/purge", "").status, 403, "");
+    CHECK_EQ(ask(house, "GET", "/healthz", "").status, 200, "");
+    house_close(house);
 }
 
 TEST(pages, each_path_answers_its_method_only)

@@ -1,0 +1,93 @@
+/* File: small files, read and written whole.
+ *
+ * A new content is written beside the old one, synced, and renamed over it; then the directory is
+ * synced, so that the name survives a crash too.
+ *
+ * Threads: any; no state. */
+#include "server/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static status failure(struct arena *arena, const char *path, int error)
+{
+    return status_fail(arena, error == ENOENT ? NOT_FOUND : IO_ERROR, "%s: %s", path,
+                       strerror(error));
+}
+
+status file_read(struct arena *arena, const char *path, size_t len_max, bytes *out)
+{
+    void *data;
+    size_t len = 0;
+    ssize_t more = 1;
+
+    *out = BYTES_NONE;
+    TRY(arena_take(arena, len_max, &data));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return failure(arena, path, errno);
+    while (more > 0 && len < len_max) {
+        more = read(fd, (uint8_t *)data + len, len_max - len);
+        len += more > 0 ? (size_t)more : 0;
+    }
+    int error = errno;
+    close(fd);
+    if (more < 0)
+        return failure(arena, path, error);
+    if (len == len_max)
+        return status_fail(arena, TOO_LARGE, "%s: longer than the limit of %zu bytes", path,
+                           len_max);
+    *out = bytes_of(data, len);
+    return STATUS_OK;
+}
+
+static bool write_whole(int fd, bytes content)
+{
+    while (content.len > 0) {
+        ssize_t done = write(fd, content.data, content.len);
+        if (done < 0 && errno != EINTR)
+            return false;
+        content = bytes_from(content, done > 0 ? (size_t)done : 0);
+    }
+    return fsync(fd) == 0;
+}
+
+static bool sync_parent(const char *path)
+{
+    char copy[PATH_MAX]; /* dirname() writes into it */
+
+    snprintf(copy, sizeof(copy), "%s", path);
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool is_synced = fsync(fd) == 0;
+    close(fd);
+    return is_synced;
+}
+
+status file_write(struct arena *arena, const char *path, bytes content, unsigned mode)
+{
+    const char *beside = arena_format(arena, "%s.new", path);
+
+    if (!beside)
+        return arena_exhausted(arena);
+    unlink(beside); /* of a crash; O_EXCL makes sure that the mode is ours */
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
+    if (fd < 0)
+        return failure(arena, beside, errno);
+    bool is_written = write_whole(fd, content);
+    int error = errno;
+    close(fd);
+    if (!is_written) {
+        unlink(beside);
+        return failure(arena, beside, error);
+    }
+    if (rename(beside, path) != 0 || !sync_parent(path))
+        return failure(arena, path, errno);
+    return STATUS_OK;
+}

@@ -1,0 +1,16 @@
+/* The file that holds the keys with which clients sign their requests. */
+#ifndef SERVER_KEY_FILE_H
+#define SERVER_KEY_FILE_H
+
+#include "base/base.h"
+
+/* In the arena, in base64 as they stand in the file. */
+struct key_file {
+    const char *master;
+    const char *read_only; /* NULL: the file has one line */
+};
+
+/* NOT_FOUND, IO_ERROR, TOO_LARGE; INVALID says what a key file looks like. Never shows a key. */
+MUST_USE status key_file_read(struct arena *arena, const char *path, struct key_file *out);
+
+#endif
