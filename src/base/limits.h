@@ -73,6 +73,11 @@
 /* State of a page, in bytes: one key, one sort key and counts fit easily. */
 #define LIMIT_QUERY_STATE_BYTES (64 * 1024)
 
+/* ---- the faces ---- */
+/* Resources in one page of a feed unless the client says otherwise, and bytes of a page in any case. */
+#define LIMIT_FEED_PAGE_ITEMS 1000
+#define LIMIT_FEED_PAGE_BYTES (4 * 1024 * 1024)
+
 /* ---- the server room ---- */
 /* Connections open at the same time; one more is refused at once. */
 #define LIMIT_CONNECTIONS 10000

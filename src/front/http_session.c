@@ -105,6 +105,11 @@ static bool send_reply(struct http_session *session, bool is_refusal)
 
 void http_exchange_finish(struct http_exchange *exchange)
 {
+    exchange->finish(exchange);
+}
+
+static void finish_later(struct http_exchange *exchange)
+{
     struct http_session *session = (struct http_session *)exchange;
     bool is_last = send_reply(session, false);
 
@@ -129,7 +134,8 @@ static enum protocol_step answer(struct http_session *session)
                                 .request = http_reader_request(session->reader),
                                 .wall = clock_wall(service->clock),
                                 .is_tls = connection_is_tls(session->connection),
-                                .is_loopback = connection_is_loopback(session->connection) };
+                                .is_loopback = connection_is_loopback(session->connection),
+                                .finish = finish_later };
     if (service->handler(service->handler_context, &session->exchange) == HTTP_LATER)
         return STEP_PENDING;
     return send_reply(session, false) ? STEP_CLOSE : STEP_REPLIED;

@@ -13,6 +13,8 @@ struct http_exchange {
     bool is_tls;
     bool is_loopback;        /* the client runs on this machine */
     struct http_reply reply; /* filled in by the handler */
+    /* Sends the reply; set by whoever hands the exchange to a handler. */
+    void (*finish)(struct http_exchange *exchange);
 };
 
 enum http_answer {

@@ -3,6 +3,7 @@
 #define FRONT_COSMOS_RESOURCE_H
 
 #include "front/cosmos/call.h"
+#include "query/query.h"
 
 /* An id as a client may give it: 1 to 255 characters without / \ ? # and no space at the end.
  * FAIL_BAD_REQUEST with the id and what is wrong. `what` is "database", "container" ... */
@@ -20,7 +21,23 @@ MUST_USE status resource_check_match(struct call *call, uint64_t etag_number);
 /* If-None-Match on a read: true if the client has this version (answer 304). */
 bool resource_is_unchanged(struct call *call, uint64_t etag_number);
 
-/* A feed under construction: documents in memory, in order. They are BSON, so that queries run on them. */
+/* ---- pages ------------------------------------------------------------------------------------------ */
+
+/* x-ms-max-item-count: absent or 0: LIMIT_FEED_PAGE_ITEMS, -1: SIZE_MAX (as many as the page's bytes
+ * allow). FAIL_BAD_REQUEST. */
+MUST_USE status resource_page_size(struct call *call, size_t *out);
+/* The query of the body, {"query":text,"parameters":[...]}. FAIL_BAD_REQUEST, with the errors of the text
+ * the way clients read them. */
+MUST_USE status resource_query(struct call *call, const struct query **out);
+/* The header x-ms-continuation, opened: empty if there is none. `purpose` and `scope` have to be those it was
+ * sealed with, so that no token serves where it does not belong. FAIL_CONTINUATION. */
+MUST_USE status continuation_open(struct call *call, const char *purpose, bytes scope,
+                                  bytes *state_out);
+/* Adds the header for the next page. */
+void continuation_add(struct call *call, const char *purpose, bytes scope, bytes state);
+
+/* A feed under construction: documents in memory. They are BSON, so that queries run on them; each has a
+ * string "id" of its own, in whose order they are given. */
 struct feed {
     const char *key;  /* "Databases", "DocumentCollections" ... */
     struct rid owner; /* _rid of the envelope; len 0: empty */
@@ -34,5 +51,8 @@ MUST_USE status feed_add_json(struct call *call, struct feed *feed, const struct
 MUST_USE status feed_reply(struct call *call, const struct feed *feed);
 /* Runs the query of the body over the feed and replies. */
 MUST_USE status feed_reply_query(struct call *call, const struct feed *feed);
+/* The same envelope from elements that are JSON already, separated by commas. */
+MUST_USE status feed_reply_envelope(struct call *call, const char *key, struct rid owner,
+                                    const struct buffer *elements, size_t count);
 
 #endif

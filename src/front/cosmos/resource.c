@@ -1,0 +1,263 @@
+/* Resource: ids, etags, page sizes, continuation tokens, the query of a body.
+ *
+ * A continuation token is base64 of a seal and a state. The seal covers what the token is for and what it
+ * belongs to as well, so that a token from another feed, or one that was changed, is refused before anybody
+ * looks into it.
+ *
+ * Pure apart from the call; a call belongs to one thread at a time. */
+#include "front/cosmos/resource.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "front/cosmos/face.h"
+#include "front/cosmos/sql.h"
+
+/* ---- ids -------------------------------------------------------------------------------------------- */
+
+enum { ID_CHARACTERS_MAX = 255 };
+
+static bool has_byte(bytes text, uint8_t byte)
+{
+    return text.len > 0 && memchr(text.data, byte, text.len) != NULL;
+}
+
+static const char *id_fault(bytes id)
+{
+    if (id.len == 0)
+        return "is empty";
+    if (text_character_count(id) > ID_CHARACTERS_MAX)
+        return "has more than 255 characters";
+    if (has_byte(id, '/') || has_byte(id, '\\') || has_byte(id, '?') || has_byte(id, '#'))
+        return "contains one of the characters / \\ ? #";
+    if (has_byte(id, 0))
+        return "contains a zero character";
+    if (id.data[id.len - 1] == ' ')
+        return "ends in a space";
+    return NULL;
+}
+
+status resource_check_id(struct call *call, const char *what, bytes id)
+{
+    const char *fault = id_fault(id);
+
+    if (!fault)
+        return STATUS_OK;
+    return call_fail(
+        call, FAIL_BAD_REQUEST,
+        "The %s id '%.*s' %s; it must have 1 to 255 characters without / \\ ? # and no "
+        "space at the end.",
+        what, (int)id.len, (const char *)id.data, fault);
+}
+
+status resource_body_id(struct call *call, const char *what, bytes body, bytes *out)
+{
+    struct value id;
+
+    *out = BYTES_NONE;
+    if (!document_find(body, "id", &id))
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The input content is invalid because the required property 'id' of the "
+                         "%s is missing.",
+                         what);
+    if (id.type != VALUE_STRING)
+        return call_fail(call, FAIL_BAD_REQUEST, "The property 'id' of the %s must be a string.",
+                         what);
+    *out = value_text(id);
+    return resource_check_id(call, what, *out);
+}
+
+/* ---- etags ------------------------------------------------------------------------------------------ */
+
+void etag_format(uint64_t number, char out[ETAG_TEXT_BYTES])
+{
+    snprintf(out, ETAG_TEXT_BYTES, "\"00000000-0000-0000-%04x-%012" PRIx64 "\"",
+             (unsigned)(number >> 48), number & 0xFFFFFFFFFFFFu);
+}
+
+static int hex_value(uint8_t digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+uint64_t etag_parse(bytes text)
+{
+    static const char shape[] = "00000000-0000-0000-xxxx-xxxxxxxxxxxx";
+    uint64_t number = 0;
+
+    if (text.len == sizeof(shape) + 1 && text.data[0] == '"' && text.data[text.len - 1] == '"')
+        text = bytes_of(text.data + 1, text.len - 2);
+    if (text.len != sizeof(shape) - 1)
+        return 0;
+    for (size_t i = 0; i < text.len; i++) {
+        int digit = hex_value(text.data[i]);
+        if (shape[i] != 'x' && text.data[i] != (uint8_t)shape[i])
+            return 0;
+        if (shape[i] != 'x')
+            continue;
+        if (digit < 0)
+            return 0;
+        number = number << 4 | (uint64_t)digit;
+    }
+    return number;
+}
+
+static bool is_any(bytes text)
+{
+    return bytes_equal(text, BYTES_LITERAL("*"));
+}
+
+status resource_check_match(struct call *call, uint64_t etag_number)
+{
+    bytes wanted;
+
+    if (!call_header(call, "if-match", &wanted) || is_any(wanted) ||
+        etag_parse(wanted) == etag_number)
+        return STATUS_OK;
+    return call_fail(call, FAIL_PRECONDITION, NULL);
+}
+
+bool resource_is_unchanged(struct call *call, uint64_t etag_number)
+{
+    bytes known;
+
+    return call_header(call, "if-none-match", &known) &&
+           (is_any(known) || etag_parse(known) == etag_number);
+}
+
+/* ---- pages ------------------------------------------------------------------------------------------ */
+
+/* size = "-1" | 1*10 digit */
+static bool parse_size(bytes text, int64_t *out)
+{
+    *out = -1;
+    if (bytes_equal(text, BYTES_LITERAL("-1")))
+        return true;
+    if (text.len == 0 || text.len > 10)
+        return false;
+    *out = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return false;
+        *out = *out * 10 + (text.data[i] - '0');
+    }
+    return *out <= INT32_MAX;
+}
+
+status resource_page_size(struct call *call, size_t *out)
+{
+    int64_t size;
+    bytes text;
+
+    *out = LIMIT_FEED_PAGE_ITEMS;
+    if (!call_header(call, "x-ms-max-item-count", &text))
+        return STATUS_OK;
+    if (!parse_size(text, &size))
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The input PageSize %.*s is invalid. Ensure to provide a positive integer "
+                         "less than or equal to 2147483647, or -1 for a dynamic page size.",
+                         (int)text.len, (const char *)text.data);
+    if (size != 0)
+        *out = size < 0 ? SIZE_MAX : (size_t)size;
+    return STATUS_OK;
+}
+
+static status sealed_text(struct call *call, bytes scope, bytes state, bytes *out)
+{
+    struct buffer text = buffer_in(call->arena);
+
+    buffer_append_u32(&text, (uint32_t)scope.len);
+    buffer_append(&text, scope);
+    buffer_append(&text, state);
+    return buffer_finish(&text, out);
+}
+
+status continuation_open(struct call *call, const char *purpose, bytes scope, bytes *state_out)
+{
+    bytes token, text;
+    uint8_t *raw;
+    size_t len;
+
+    *state_out = BYTES_NONE;
+    if (!call_header(call, "x-ms-continuation", &token) || token.len == 0)
+        return STATUS_OK;
+    TRY(ARENA_NEW(call->arena, token.len, &raw));
+    if (!base64_decode(token, raw, &len) || len < AUTH_SEAL_BYTES)
+        return call_fail(call, FAIL_CONTINUATION, NULL);
+    bytes state = bytes_of(raw + AUTH_SEAL_BYTES, len - AUTH_SEAL_BYTES);
+    TRY(sealed_text(call, scope, state, &text));
+    if (!auth_seal_holds(call->face->auth, purpose, text, raw))
+        return call_fail(call, FAIL_CONTINUATION, NULL);
+    *state_out = state;
+    return STATUS_OK;
+}
+
+void continuation_add(struct call *call, const char *purpose, bytes scope, bytes state)
+{
+    uint8_t seal[AUTH_SEAL_BYTES];
+    struct buffer raw = buffer_in(call->arena);
+    bytes text, whole;
+
+    if (sealed_text(call, scope, state, &text).code != OK) {
+        call->headers.is_failed = true;
+        return;
+    }
+    auth_seal(call->face->auth, purpose, text, seal);
+    buffer_append(&raw, bytes_of(seal, sizeof(seal)));
+    buffer_append(&raw, state);
+    if (buffer_finish(&raw, &whole).code != OK) {
+        call->headers.is_failed = true;
+        return;
+    }
+    buffer_append_text(&call->headers, "x-ms-continuation: ");
+    base64_append(&call->headers, whole);
+    buffer_append_text(&call->headers, "\r\n");
+}
+
+/* ---- the query of a body ---------------------------------------------------------------------------- */
+
+static status fail_query(struct call *call, const struct sql_error *error)
+{
+    struct buffer json = buffer_in(call->arena);
+    bytes errors;
+
+    buffer_append_format(&json,
+                         "{\"errors\":[{\"severity\":\"Error\",\"location\":{\"start\":%zu,\"end\":"
+                         "%zu},\"code\":",
+                         error->start, error->end);
+    http_append_json_text(&json, bytes_of_text(error->code));
+    buffer_append_text(&json, ",\"message\":");
+    http_append_json_text(&json, bytes_of_text(error->message));
+    buffer_append_text(&json, "}]}");
+    TRY(buffer_finish(&json, &errors));
+    status s = call_fail(call, FAIL_BAD_REQUEST, "%s", error->message);
+    call->failure.errors = errors;
+    return s;
+}
+
+status resource_query(struct call *call, const struct query **out)
+{
+    struct value text, parameters;
+    struct sql_error error = { .code = "", .message = "" };
+    bytes body;
+
+    *out = NULL;
+    TRY(call_body(call, &body));
+    if (!document_find(body, "query", &text) || text.type != VALUE_STRING)
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The body of a query must be {\"query\": \"SELECT ...\", \"parameters\": "
+                         "[...]}; it has no string 'query'.");
+    bool has_parameters = document_find(body, "parameters", &parameters) &&
+                          parameters.type != VALUE_NULL;
+    if (has_parameters && parameters.type != VALUE_ARRAY)
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The 'parameters' of a query must be an array of {\"name\", \"value\"}.");
+    status s = sql_parse(call->arena, value_text(text),
+                         has_parameters ? value_document(parameters) : BYTES_NONE, out, &error);
+    if (s.code == INVALID && error.code[0])
+        return fail_query(call, &error);
+    return s;
+}
