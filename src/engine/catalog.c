@@ -275,6 +275,8 @@ static status load_collection(struct engine *engine, bytes value, struct collect
     collection_attach(engine, *out, state);
     atomic_store(&state->current, *out);
     s = lanes_load(engine, state);
+    if (s.code == OK)
+        s = backlogs_load(engine, *out);
     /* What a crash may have left behind: rows of an emptied collection. */
     atomic_store(&state->garbage_rows, lanes_were_cut(state) && lanes_are_empty(engine, state));
     if (s.code != OK)

@@ -34,9 +34,11 @@ struct index_definition {
     bool is_unique;
     bool is_sparse;
     bool is_partial;
-    bool is_missing_null;   /* a field that is not there is indexed as null */
-    bool is_per_partition;  /* of fields: entries begin with the document's partition key, so that a
+    bool is_missing_null;  /* a field that is not there is indexed as null */
+    bool is_per_partition; /* of fields: entries begin with the document's partition key, so that a
                              * unique index holds within each partition key (index bounds too) */
+    bool is_lazy;          /* follows the writes in the background: may miss new ones, shows nothing
+                             * that is no longer so; neither unique nor a TTL index */
     int32_t expire_after_s; /* INDEX_NO_EXPIRY, or a TTL index (one field) */
     bytes predicate;        /* of a partial index; handed to engine_options.predicate */
     bytes options;          /* opaque, kept for the face that made it */
@@ -160,11 +162,11 @@ MUST_USE status index_set_expiry(struct engine *engine, struct arena *arena, byt
 MUST_USE status engine_set_date_rules_acting(struct engine *engine, struct arena *arena,
                                              bool is_acting);
 
-/* Per mille of the documents seen, 1000 when ready. */
+/* Per mille of the documents seen, 1000 when ready; a lazy index is below while it lags behind. */
 unsigned index_progress_per_mille(const struct index *index);
-/* One batch of the first unfinished build; *has_more_out is false if there is none. */
+/* One batch of an unfinished build, or of what a lazy index lags behind; *has_more_out is false if there is none. */
 MUST_USE status engine_build_step(struct engine *engine, bool *has_more_out);
-/* Works on index builds until none is left (manual engines, and tests). */
+/* Works on index builds and lazy indexes until nothing is left (manual engines, and tests). */
 MUST_USE status engine_build_indexes(struct engine *engine);
 
 #endif

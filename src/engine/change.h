@@ -66,5 +66,7 @@ MUST_USE status rule_check_expiry(struct arena *arena, const struct index_defini
 status index_alter_add(struct change *change, struct collection *next, const void *what);
 /* `what` is the name of the index. */
 status index_alter_drop(struct change *change, struct collection *next, const void *what);
+/* Lazy indexes are built again, from the documents that are there now (C-10). */
+MUST_USE status index_rebuild_lazy(struct change *change, struct collection *next);
 
 #endif

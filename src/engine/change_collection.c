@@ -180,12 +180,17 @@ status collection_rename(struct engine *engine, struct arena *arena, bytes datab
     return change_collection(engine, arena, database, name, alter_names, &names);
 }
 
-static void set_default_ttl(struct change *change, struct collection *next, int32_t default_ttl)
+static status set_default_ttl(struct change *change, struct collection *next, int32_t default_ttl)
 {
+    bool is_switched_on = next->policy.default_ttl == TTL_OFF && default_ttl != TTL_OFF;
+
     expiry_settle_default(&next->policy, clock_now(change->engine->options.clock));
     next->policy.default_ttl = next->definition.default_ttl = default_ttl;
-    if (next->policy.rule_count > 0 && change_is_populated(change, next))
+    if (!change_is_populated(change, next))
+        return STATUS_OK;
+    if (next->policy.rule_count > 0)
         next->is_mixed = true;
+    return is_switched_on ? index_rebuild_lazy(change, next) : STATUS_OK;
 }
 
 static status alter_settings(struct change *change, struct collection *next, const void *what)
@@ -193,7 +198,7 @@ static status alter_settings(struct change *change, struct collection *next, con
     const struct collection_change *wanted = what;
 
     if (wanted->sets_default_ttl)
-        set_default_ttl(change, next, wanted->default_ttl);
+        TRY(set_default_ttl(change, next, wanted->default_ttl));
     if (wanted->sets_options)
         TRY(arena_copy(next->memory, wanted->options, &next->definition.options));
     for (size_t i = 0; i < wanted->drop_count; i++)
@@ -209,8 +214,7 @@ status collection_change(struct engine *engine, struct arena *arena, bytes datab
     if (wanted->sets_default_ttl)
         TRY(expiry_check_default_ttl(arena, wanted->default_ttl));
     TRY(change_collection(engine, arena, database, name, alter_settings, wanted));
-    if (wanted->add_count > 0)
-        builder_wake(engine);
+    builder_wake(engine);
     return STATUS_OK;
 }
 

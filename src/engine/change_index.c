@@ -21,6 +21,8 @@ static status check_index(struct engine *engine, struct arena *arena, const stru
     if (definition->is_partial && !engine->options.predicate)
         return status_of(UNSUPPORTED,
                          "this server was started without support for partial indexes");
+    if (definition->is_lazy && definition->is_unique)
+        return status_of(INVALID, "a lazy index cannot be unique");
     TRY(rule_check_expiry(arena, definition, definition->expire_after_s));
     if (definition->kind == INDEX_PATHS) {
         if (definition->is_per_partition)
@@ -66,6 +68,24 @@ static status copy_definition(struct arena *memory, const struct index_definitio
     return index_parse_patterns(memory, copy, &out->patterns);
 }
 
+static bool place_is_taken(const struct collection *collection, uint32_t id)
+{
+    for (size_t i = 0; i < collection->index_count; i++) {
+        if (collection->indexes[i].id % LIMIT_INDEXES == id % LIMIT_INDEXES)
+            return true;
+    }
+    return false;
+}
+
+static void reset_progress(struct index_progress *progress)
+{
+    atomic_store(&progress->per_mille, 0);
+    atomic_store(&progress->seen, 0);
+    atomic_store(&progress->noted, 0);
+    atomic_store(&progress->cleaned, 0);
+    atomic_store(&progress->drained, 0);
+}
+
 status index_alter_add(struct change *change, struct collection *next, const void *what)
 {
     const struct index_definition *definition = what;
@@ -77,12 +97,14 @@ status index_alter_add(struct change *change, struct collection *next, const voi
         memcpy(indexes, next->indexes, next->index_count * sizeof(*indexes));
     struct index *fresh = &indexes[next->index_count];
     TRY(copy_definition(next->memory, definition, fresh));
+    /* Living indexes share no place for their progress. */
+    while (place_is_taken(next, next->next_index_id))
+        next->next_index_id++;
     fresh->id = next->next_index_id++;
     fresh->created_seq = atomic_load(&change->engine->assigned_seq);
     fresh->state = change_is_populated(change, next) ? INDEX_BUILDING : INDEX_READY;
     fresh->progress = &next->state->progress[fresh->id % LIMIT_INDEXES];
-    atomic_store(&fresh->progress->per_mille, 0);
-    atomic_store(&fresh->progress->seen, 0);
+    reset_progress(fresh->progress);
     next->indexes = indexes;
     next->index_count++;
     if (definition->expire_after_s != INDEX_NO_EXPIRY)
@@ -100,24 +122,57 @@ status index_create(struct engine *engine, struct arena *arena, bytes database, 
     return s;
 }
 
-/* All rows of the index and its build cursor go in the same commit as its definition. */
-static status erase_index(struct change *change, const struct collection *collection,
-                          uint32_t index_id, bool with_rows)
+static status erase_cursor(struct change *change, const struct collection *collection,
+                           uint32_t index_id)
+{
+    struct buffer cursor = buffer_in(change->arena);
+    struct change_row row = { .where = address(collection->state->partition, SPACE_META) };
+
+    row_key_build(&cursor, index_id);
+    TRY(buffer_finish(&cursor, &row.key));
+    change_add_row(change, row);
+    return STATUS_OK;
+}
+
+typedef void row_key_of_index(struct buffer *out, uint32_t index_id);
+
+static status erase_range(struct change *change, const struct collection *collection,
+                          uint32_t index_id, row_key_of_index *key_of)
 {
     struct buffer start = buffer_in(change->arena), stop = buffer_in(change->arena);
-    struct buffer cursor = buffer_in(change->arena);
     struct change_row rows = { .where = address(collection->state->partition, SPACE_ROWS) };
-    struct change_row build = { .where = address(collection->state->partition, SPACE_META) };
 
-    row_key_index(&start, index_id);
-    row_key_index(&stop, index_id + 1);
-    row_key_build(&cursor, index_id);
+    key_of(&start, index_id);
+    key_of(&stop, index_id + 1);
     TRY(buffer_finish(&start, &rows.key));
     TRY(buffer_finish(&stop, &rows.end));
-    TRY(buffer_finish(&cursor, &build.key));
-    if (with_rows)
-        change_add_row(change, rows);
-    change_add_row(change, build);
+    change_add_row(change, rows);
+    return STATUS_OK;
+}
+
+/* All rows of the index, its backlog and its cursor go in the same commit as its definition. */
+static status erase_index(struct change *change, const struct collection *collection,
+                          const struct index *index)
+{
+    TRY(erase_range(change, collection, index->id, row_key_index));
+    if (index->definition.is_lazy)
+        TRY(erase_range(change, collection, index->id, row_key_backlog));
+    return erase_cursor(change, collection, index->id);
+}
+
+status index_rebuild_lazy(struct change *change, struct collection *next)
+{
+    struct index *indexes = (struct index *)(uintptr_t)next->indexes;
+
+    for (size_t i = 0; i < next->index_count; i++) {
+        if (!indexes[i].definition.is_lazy || indexes[i].state != INDEX_READY)
+            continue;
+        indexes[i].state = INDEX_BUILDING;
+        indexes[i].created_seq = atomic_load(&change->engine->assigned_seq);
+        atomic_store(&indexes[i].progress->per_mille, 0);
+        atomic_store(&indexes[i].progress->seen, 0);
+        TRY(erase_cursor(change, next, indexes[i].id));
+    }
     return STATUS_OK;
 }
 
@@ -129,7 +184,7 @@ status index_alter_drop(struct change *change, struct collection *next, const vo
     if (!index)
         return change_fail_named(change->arena, NOT_FOUND, "there is no index '%.*s'", *name);
     TRY(rule_retire(change, next, index->id));
-    TRY(erase_index(change, next, index->id, true));
+    TRY(erase_index(change, next, index));
     struct index *indexes = (struct index *)(uintptr_t)next->indexes;
     size_t at = (size_t)(index - next->indexes);
     memmove(indexes + at, indexes + at + 1, (next->index_count - at - 1) * sizeof(*indexes));
@@ -145,7 +200,8 @@ status index_drop(struct engine *engine, struct arena *arena, bytes database, by
 
 unsigned index_progress_per_mille(const struct index *index)
 {
-    return index->state == INDEX_READY ? 1000 : atomic_load(&index->progress->per_mille);
+    return index->state == INDEX_READY ? backlog_per_mille(index)
+                                       : atomic_load(&index->progress->per_mille);
 }
 
 struct finished_build {
@@ -172,7 +228,8 @@ static status alter_finish_build(struct change *change, struct collection *next,
         /* Documents written until now lie in lanes chosen without this rule. */
         if (rule && rule->is_acting && change_is_populated(change, next))
             next->is_mixed = true;
-        TRY(erase_index(change, next, indexes[i].id, is_failed));
+        TRY(is_failed ? erase_index(change, next, &indexes[i])
+                      : erase_cursor(change, next, indexes[i].id));
     }
     return STATUS_OK;
 }

@@ -127,6 +127,8 @@ status rule_check_expiry(struct arena *arena, const struct index_definition *def
                            seconds, LIMIT_TTL_SECONDS);
     if (definition->kind != INDEX_FIELDS || definition->field_count != 1)
         return status_of(INVALID, "only an index on exactly one field can expire documents");
+    if (definition->is_lazy)
+        return status_of(INVALID, "a lazy index cannot expire documents");
     return STATUS_OK;
 }
 

@@ -2,11 +2,13 @@
  *
  *  1 a body lies in the slot that its stamp says, and reads back
  *  2 a living body has its own locator; a living locator has its body
- *  3 a living document has all its entries in every ready index
+ *  3 a living document has all its entries in every ready index; in a lazy one only if no backlog row
+ *    says that this version is still to come
  *  4 a living index row leads to a document of that version that has those values
  *  5 no two living documents share a key of a unique index
  *  6 the counters of each second and lane equal what lies there; memory equals disk when at rest
  *  7 no stamp is younger than the last sequence number; date lanes have their rule
+ *  8 a backlog row belongs to a lazy index, and to a write that was
  * The dead may be missing any of their rows, and garbage rows may be left over; neither is a violation,
  * because nobody sees them.
  *
@@ -147,6 +149,27 @@ static status locate(struct checking *check, bytes joined_key, struct stamp *out
                            is_there);
 }
 
+static status is_in_backlog(struct checking *check, const struct index *index,
+                            const struct row_body *body, bool *out)
+{
+    struct storage *storage = check->engine->storage;
+    struct buffer key_buffer = buffer_in(check->arena);
+    struct storage_value pin;
+    bytes key;
+
+    *out = false;
+    if (!index->definition.is_lazy)
+        return STATUS_OK;
+    row_key_backlog_of(&key_buffer, index->id, body->key);
+    TRY(buffer_finish(&key_buffer, &key));
+    row_set_backlog_seq(key_buffer.data, body->stamp.seq);
+    status s = storage_get(storage, check->view,
+                           address(check->collection->state->partition, SPACE_ROWS), key, &pin);
+    *out = s.code == OK;
+    storage_value_release(storage, &pin);
+    return s.code == NOT_FOUND ? STATUS_OK : s;
+}
+
 static status check_entry(struct checking *check, const struct index_entry *entry, bytes joined_key,
                           uint64_t seq)
 {
@@ -183,7 +206,9 @@ static status check_entries(struct checking *check, const struct row_body *body)
 
     for (size_t i = 0; i < collection->index_count; i++) {
         struct index_entries entries = { 0 };
-        if (collection->indexes[i].state != INDEX_READY)
+        bool is_to_come;
+        TRY(is_in_backlog(check, &collection->indexes[i], body, &is_to_come));
+        if (collection->indexes[i].state != INDEX_READY || is_to_come)
             continue;
         TRY(index_collect(check->engine, check->arena, &collection->indexes[i], &document,
                           &entries));
@@ -353,8 +378,37 @@ static status check_index_row(struct checking *check, bytes key, bytes value)
     return check_values(check, index, &stamp, key, bytes_of(rest.data, values_len));
 }
 
+static status check_backlog_row(struct checking *check, bytes key)
+{
+    struct row_backlog row;
+    bytes cursor;
+
+    if (!row_read_backlog(key, &row)) {
+        violate(check, "a backlog row cannot be read", key);
+        return STATUS_OK;
+    }
+    const struct index *index = index_by_id(check->collection, row.index_id);
+    if (!index || !index->definition.is_lazy || index->state == INDEX_FAILED) {
+        violate(check, "a backlog row belongs to no lazy index", key);
+        return STATUS_OK;
+    }
+    if (row.seq > atomic_load(&check->engine->durable_seq))
+        violate(check, "a backlog row is younger than the last write", key);
+    if (index->state != INDEX_READY)
+        return STATUS_OK;
+    TRY(index_cursor_load(check->engine, check->view, check->arena, check->collection, index->id,
+                          &cursor));
+    if (bytes_compare(row_backlog_position(key), cursor) <= 0)
+        violate(check, "a backlog row stands before the place where work goes on", key);
+    if (check->engine->options.is_manual && !backlog_is_pending(index))
+        violate(check, "nobody knows of a backlog row", key);
+    return STATUS_OK;
+}
+
 static status check_row(struct checking *check, bytes key, bytes value)
 {
+    if (key.data[0] == ROW_TAG_BACKLOG)
+        return check_backlog_row(check, key);
     if (key.data[0] == ROW_TAG_LOCATOR)
         return check_locator(check, key, value);
     return check_index_row(check, key, value);

@@ -61,6 +61,32 @@ struct written_document {
 void write_put_rows(struct engine *engine, struct storage_batch *batch,
                     const struct written_document *document);
 
+/* On the committing thread: puts the rows of a document's entries; keys as of index_row_keys. */
+void index_put_rows(struct storage *storage, struct storage_batch *batch, partition_id partition,
+                    const struct stamp *stamp, const struct index_entries *entries,
+                    const bytes *keys);
+
+/* ---- index_backlog.c: lazy indexes ---- */
+bool index_has_lazy(const struct collection *collection);
+/* Takes the entries of lazy indexes out, which are put later. */
+void index_entries_without_lazy(const struct collection *collection, struct index_entries *entries);
+/* A write that is durable has left a backlog row in each lazy index of the collection. */
+void backlog_note(struct engine *engine, const struct collection *collection);
+bool backlog_is_pending(const struct index *index);
+/* 1000 if there is no backlog. */
+unsigned backlog_per_mille(const struct index *index);
+/* One batch; notes it when there was nothing. */
+MUST_USE status backlog_step(struct engine *engine, struct request *request,
+                             const struct collection *collection, const struct index *index);
+
+/* ---- index_build.c: how far a build, or the work on a backlog, has come ---- */
+MUST_USE status index_cursor_load(struct engine *engine, struct storage_view *view,
+                                  struct arena *arena, const struct collection *collection,
+                                  uint32_t index_id, bytes *out);
+MUST_USE status index_cursor_put(struct storage *storage, struct storage_batch *batch,
+                                 struct arena *arena, partition_id partition, uint32_t index_id,
+                                 bytes cursor);
+
 /* Hash of a unique key, for its latch. */
 uint64_t write_unique_hash(uint32_t collection_id, const struct index_entry *entry);
 

@@ -44,29 +44,45 @@ struct build {
 
 /* ---- cursor --------------------------------------------------------------------------------------- */
 
-static status cursor_key(struct build *build, bytes *out)
+static status cursor_key(struct arena *arena, uint32_t index_id, bytes *out)
 {
-    struct buffer key = buffer_in(build->arena);
+    struct buffer key = buffer_in(arena);
 
-    row_key_build(&key, build->index->id);
+    row_key_build(&key, index_id);
     return buffer_finish(&key, out);
 }
 
-static status load_cursor(struct build *build)
+status index_cursor_load(struct engine *engine, struct storage_view *view, struct arena *arena,
+                         const struct collection *collection, uint32_t index_id, bytes *out)
 {
-    struct storage *storage = build->engine->storage;
+    struct storage *storage = engine->storage;
     struct storage_value pin;
     bytes key;
 
-    TRY(cursor_key(build, &key));
-    status s = storage_get(storage, NULL, address(build->collection->state->partition, SPACE_META),
-                           key, &pin);
+    *out = BYTES_NONE;
+    TRY(cursor_key(arena, index_id, &key));
+    status s = storage_get(storage, view, address(collection->state->partition, SPACE_META), key,
+                           &pin);
     if (s.code == NOT_FOUND)
         return STATUS_OK;
     TRY(s);
-    s = arena_copy(build->arena, bytes_from(pin.value, 1), &build->cursor);
+    s = arena_copy(arena, bytes_from(pin.value, 1), out);
     storage_value_release(storage, &pin);
     return s;
+}
+
+status index_cursor_put(struct storage *storage, struct storage_batch *batch, struct arena *arena,
+                        partition_id partition, uint32_t index_id, bytes cursor)
+{
+    struct buffer text = buffer_in(arena);
+    bytes key, value;
+
+    TRY(cursor_key(arena, index_id, &key));
+    buffer_append_byte(&text, 'k');
+    buffer_append(&text, cursor);
+    TRY(buffer_finish(&text, &value));
+    storage_put(storage, batch, address(partition, SPACE_META), key, value);
+    return STATUS_OK;
 }
 
 /* ---- one batch ------------------------------------------------------------------------------------ */
@@ -257,28 +273,13 @@ static status build_stamp(struct commit *commit, struct storage_batch *batch)
     struct build *build = commit->owner;
     struct storage *storage = build->engine->storage;
     partition_id partition = build->collection->state->partition;
-    uint8_t value[ROW_STAMP_BYTES_MAX + 2];
-    struct buffer cursor = buffer_in(build->arena);
-    bytes cursor_row, cursor_value;
 
-    TRY(cursor_key(build, &cursor_row));
-    buffer_append_byte(&cursor, 'k');
-    buffer_append(&cursor, build->cursor);
-    TRY(buffer_finish(&cursor, &cursor_value));
+    TRY(index_cursor_put(storage, batch, build->arena, partition, build->index->id, build->cursor));
     for (size_t i = 0; i < build->count; i++) {
         const struct build_item *item = &build->items[i];
-        size_t stamp_len = row_stamp_len(&item->stamp);
-        if (!item->is_current)
-            continue;
-        row_write_stamp(value, &item->stamp);
-        for (size_t k = 0; k < item->entries.count; k++) {
-            size_t values_len = item->entries.items[k].values.len;
-            row_put_number(value + stamp_len, values_len, 2);
-            storage_put(storage, batch, address(partition, SPACE_ROWS), item->row_keys[k],
-                        bytes_of(value, stamp_len + 2));
-        }
+        if (item->is_current)
+            index_put_rows(storage, batch, partition, &item->stamp, &item->entries, item->row_keys);
     }
-    storage_put(storage, batch, address(partition, SPACE_META), cursor_row, cursor_value);
     return STATUS_OK;
 }
 
@@ -343,14 +344,9 @@ static status write_batch(struct build *build)
 
 static void show_progress(struct build *build)
 {
-    struct engine *engine = build->engine;
     struct index_progress *progress = build->index->progress;
-    uint64_t total = 1;
+    uint64_t total = 1 + lanes_document_count(build->engine, build->collection->state);
 
-    pthread_mutex_lock(&engine->figures_lock);
-    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
-        total += (uint64_t)build->collection->state->lanes[lane].documents;
-    pthread_mutex_unlock(&engine->figures_lock);
     uint64_t seen = atomic_fetch_add(&progress->seen, build->count) + build->count;
     uint64_t per_mille = seen * 1000 / total;
     atomic_store(&progress->per_mille, (unsigned)(per_mille < 999 ? per_mille : 999));
@@ -359,7 +355,8 @@ static void show_progress(struct build *build)
 static status build_step(struct build *build, bool *is_done_out)
 {
     *is_done_out = false;
-    TRY(load_cursor(build));
+    TRY(index_cursor_load(build->engine, NULL, build->arena, build->collection, build->index->id,
+                          &build->cursor));
     TRY(read_batch(build));
     if (build->failure.len == 0)
         TRY(write_batch(build));
@@ -373,7 +370,12 @@ static status build_step(struct build *build, bool *is_done_out)
     return STATUS_OK;
 }
 
-/* The unfinished build whose turn it is; NULL if there is none. Builds take turns, so that one that cannot
+static bool has_work(const struct index *index)
+{
+    return index->state == INDEX_BUILDING || backlog_is_pending(index);
+}
+
+/* The unfinished build or backlog whose turn it is; NULL if there is none. They take turns, so that one that cannot
  * go on does not hold up the others. */
 static const struct index *find_work(const struct request *request, uint64_t turn,
                                      const struct collection **out)
@@ -386,7 +388,7 @@ static const struct index *find_work(const struct request *request, uint64_t tur
         for (size_t i = 0; !found && i < catalog_collection_count(request); i++) {
             const struct collection *collection = catalog_collection(request, i);
             for (size_t k = 0; k < collection->index_count; k++) {
-                if (collection->indexes[k].state != INDEX_BUILDING)
+                if (!has_work(&collection->indexes[k]))
                     continue;
                 if (round == 1 && seen++ == wanted) {
                     *out = collection;
@@ -400,7 +402,7 @@ static const struct index *find_work(const struct request *request, uint64_t tur
     return found;
 }
 
-/* One batch of the build whose turn it is. */
+/* One batch of the build or the backlog whose turn it is. */
 status engine_build_step(struct engine *engine, bool *has_more_out)
 {
     struct arena *arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
@@ -419,8 +421,10 @@ status engine_build_step(struct engine *engine, bool *has_more_out)
         build->index = find_work(&request, atomic_fetch_add(&engine->build_turn, 1),
                                  &build->collection);
         *has_more_out = build->index != NULL;
-        if (build->index)
+        if (build->index && build->index->state == INDEX_BUILDING)
             s = build_step(build, &is_done);
+        else if (build->index)
+            s = backlog_step(engine, &request, build->collection, build->index);
     }
     uint32_t collection_id = is_done ? build->collection->id : 0;
     uint32_t index_id = is_done ? build->index->id : 0;

@@ -317,7 +317,7 @@ void lane_forget_cut(struct engine *engine, struct collection_state *state, unsi
     }
 }
 
-bool lanes_are_empty(struct engine *engine, struct collection_state *state)
+uint64_t lanes_document_count(struct engine *engine, const struct collection_state *state)
 {
     int64_t documents = 0;
 
@@ -325,7 +325,12 @@ bool lanes_are_empty(struct engine *engine, struct collection_state *state)
     for (unsigned lane = 0; lane < LANE_COUNT; lane++)
         documents += state->lanes[lane].documents;
     pthread_mutex_unlock(&engine->figures_lock);
-    return documents == 0;
+    return (uint64_t)documents;
+}
+
+bool lanes_are_empty(struct engine *engine, struct collection_state *state)
+{
+    return lanes_document_count(engine, state) == 0;
 }
 
 bool lanes_were_cut(const struct collection_state *state)

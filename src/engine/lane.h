@@ -31,6 +31,7 @@ MUST_USE status lane_border(struct engine *engine, struct arena *arena,
 /* After a lane was cut off up to and including an order. */
 void lane_forget_cut(struct engine *engine, struct collection_state *state, unsigned lane,
                      time_ms upto, uint64_t seq, struct storage_counters cut);
+uint64_t lanes_document_count(struct engine *engine, const struct collection_state *state);
 bool lanes_are_empty(struct engine *engine, struct collection_state *state);
 bool lanes_were_cut(const struct collection_state *state);
 

@@ -360,13 +360,7 @@ static status settle(struct purge_pass *pass, const struct collection *collectio
 
 static uint64_t live_rows(struct engine *engine, const struct collection *collection)
 {
-    uint64_t documents = 0;
-
-    pthread_mutex_lock(&engine->figures_lock);
-    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
-        documents += (uint64_t)collection->state->lanes[lane].documents;
-    pthread_mutex_unlock(&engine->figures_lock);
-    return documents * (1 + collection->index_count);
+    return lanes_document_count(engine, collection->state) * (1 + collection->index_count);
 }
 
 static status clear_rows(struct purge_pass *pass, const struct collection *collection)

@@ -67,6 +67,8 @@ static status look_at(struct row_walk *walk, bytes key, bytes value)
     struct stamp stamp;
     bool is_dead;
 
+    if (key.data[0] == ROW_TAG_BACKLOG) /* goes when its index has been told */
+        return STATUS_OK;
     if (!row_read_any_stamp(key, value, &stamp))
         return status_of(CORRUPT, "a stored row is damaged");
     TRY(is_garbage(walk, walk->collection, &stamp, &is_dead));

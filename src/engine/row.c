@@ -8,9 +8,11 @@
  *        n lane(1) second(10)   documents(8) bytes(8): counters of one second of a lane
  *        t lane(1)              documents(8) bytes(8): counters of a lane
  *        h lane(1)              order(8) seq(8): everything up to both was cut off
- *        b index(5)             cursor of an index build: 1 byte 'k', then the last document key
+ *        b index(5)             cursor of an index build: 1 byte 'k', then the last document key; of a
+ *                               lazy index that is ready: the last backlog row, behind its index
  * ROWS   L key                  stamp birth(8)
  *        I index(5) values key  stamp length of values(2)
+ *        Q index(5) seq(9) key  1 byte; a write that a lazy index has not been told of
  * BODIES lane(1) order(10) seq(9)   length of stamp(2) stamp birth(8) length of key(4) key document
  * stamp  flags(1) lane(1) seq(8) written at s(8) length of document(4) [own ttl(4)] dates(9 each)
  *        flags: bit 0 has an own ttl, bits 1-7 number of dates
@@ -179,6 +181,38 @@ bool row_index_id_of(bytes key, uint32_t *id_out, bytes *rest_out)
     *id_out = (uint32_t)unpack(key.data + 1, ID_WIDTH);
     *rest_out = bytes_from(key, 1 + ID_WIDTH);
     return true;
+}
+
+void row_key_backlog(struct buffer *out, uint32_t index_id)
+{
+    append_tagged_id(out, ROW_TAG_BACKLOG, index_id);
+}
+
+void row_key_backlog_of(struct buffer *out, uint32_t index_id, bytes document_key)
+{
+    row_key_backlog(out, index_id);
+    append_packed(out, 0, SEQ_WIDTH);
+    buffer_append(out, document_key);
+}
+
+void row_set_backlog_seq(uint8_t *key, uint64_t seq)
+{
+    pack(key + 1 + ID_WIDTH, seq, SEQ_WIDTH);
+}
+
+bool row_read_backlog(bytes key, struct row_backlog *out)
+{
+    if (key.len <= 1 + ID_WIDTH + SEQ_WIDTH || key.data[0] != ROW_TAG_BACKLOG)
+        return false;
+    out->index_id = (uint32_t)unpack(key.data + 1, ID_WIDTH);
+    out->seq = unpack(key.data + 1 + ID_WIDTH, SEQ_WIDTH);
+    out->key = bytes_from(key, 1 + ID_WIDTH + SEQ_WIDTH);
+    return true;
+}
+
+bytes row_backlog_position(bytes key)
+{
+    return bytes_from(key, 1 + ID_WIDTH);
 }
 
 /* ---- BODIES --------------------------------------------------------------------------------------- */

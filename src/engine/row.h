@@ -51,11 +51,24 @@ void row_key_cut(struct buffer *out, unsigned lane);
 void row_key_build(struct buffer *out, uint32_t index_id);
 
 /* ---- keys in SPACE_ROWS --------------------------------------------------------------------------------- */
-enum { ROW_TAG_LOCATOR = 'L', ROW_TAG_INDEX = 'I' };
+enum { ROW_TAG_LOCATOR = 'L', ROW_TAG_INDEX = 'I', ROW_TAG_BACKLOG = 'Q' };
 void row_key_locator(struct buffer *out, struct document_key key);
 /* Start of all rows of an index; the encoded values and the document key follow. */
 void row_key_index(struct buffer *out, uint32_t index_id);
 bool row_index_id_of(bytes key, uint32_t *id_out, bytes *rest_out);
+/* Start of all backlog rows of a lazy index; the number of the write and the document key follow. */
+void row_key_backlog(struct buffer *out, uint32_t index_id);
+/* The same with the document key; the number of the write is set when it is known. */
+void row_key_backlog_of(struct buffer *out, uint32_t index_id, bytes document_key);
+void row_set_backlog_seq(uint8_t *key, uint64_t seq);
+struct row_backlog {
+    uint32_t index_id;
+    uint64_t seq;
+    bytes key; /* joined document key */
+};
+bool row_read_backlog(bytes key, struct row_backlog *out);
+/* What follows the index in the key. */
+bytes row_backlog_position(bytes key);
 
 /* ---- keys in SPACE_BODIES --------------------------------------------------------------------------------- */
 void row_key_slot(uint8_t out[ROW_SLOT_BYTES], unsigned lane, time_ms order, uint64_t seq);

@@ -30,6 +30,9 @@ struct death_subscription {
 struct index_progress {
     _Atomic uint64_t seen;
     _Atomic unsigned per_mille;
+    /* Of a lazy index: writes that left backlog rows; how many of them had when last nothing was left;
+     * rows worked off since; documents of the collection. */
+    _Atomic uint64_t noted, cleaned, drained, documents;
 };
 
 struct collection_state {
@@ -210,6 +213,9 @@ MUST_USE status document_key_split(const struct collection *collection, bytes jo
                                    struct document_key *out);
 /* True if this dead document was cut off; false says nothing, its body may be gone all the same. */
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp);
+
+/* ---- index_backlog.c ---- */
+MUST_USE status backlogs_load(struct engine *engine, const struct collection *collection);
 
 /* ---- index_build.c, purger.c, reaper.c, worker.c, engine.c ---- */
 bool builder_start(struct engine *engine);

@@ -163,7 +163,10 @@ static status outline(struct write *write, struct write_op *op, struct step_of_w
     struct indexed_document document = { .collection = step->collection,
                                          .key = bytes_from(step->locator_key, 1),
                                          .bson = op->document };
-    return index_collect_all(write->request->engine, arena, &document, &step->entries);
+    TRY(index_collect_all(write->request->engine, arena, &document, &step->entries));
+    if (index_has_lazy(step->collection)) /* collected only to see that it can be */
+        index_entries_without_lazy(step->collection, &step->entries);
+    return STATUS_OK;
 }
 
 static void note_stripe(struct buffer *stripes, uint64_t hash)
@@ -475,6 +478,22 @@ static status lay_out_body(struct write *write, struct document_change *change)
     return STATUS_OK;
 }
 
+static status lay_out_backlog(struct write *write, struct document_change *change)
+{
+    const struct collection *collection = change->collection;
+
+    TRY(ARENA_NEW(write->request->arena, collection->index_count, &change->backlog_keys));
+    for (size_t i = 0; i < collection->index_count; i++) {
+        const struct index *index = &collection->indexes[i];
+        struct buffer key = buffer_in(write->request->arena);
+        if (!index->definition.is_lazy || index->state == INDEX_FAILED)
+            continue;
+        row_key_backlog_of(&key, index->id, bytes_from(change->locator_key, 1));
+        TRY(buffer_finish(&key, &change->backlog_keys[change->backlog_count++]));
+    }
+    return STATUS_OK;
+}
+
 static status lay_out(struct write *write, struct document_change *change)
 {
     struct arena *arena = write->request->arena;
@@ -489,6 +508,8 @@ static status lay_out(struct write *write, struct document_change *change)
     TRY(index_pack_dates(arena, change->collection, &change->entries, change->document,
                          &change->fresh.dates));
     TRY(index_row_keys(arena, &change->entries, bytes_from(change->locator_key, 1), &change->keys));
+    if (index_has_lazy(change->collection))
+        TRY(lay_out_backlog(write, change));
     return lay_out_body(write, change);
 }
 

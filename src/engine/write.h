@@ -42,6 +42,8 @@ struct document_change {
     struct stamp fresh;
     struct index_entries entries;
     bytes *keys;
+    bytes *backlog_keys; /* of lazy indexes; without the number of the write */
+    size_t backlog_count;
     uint8_t *body_value;
     size_t body_value_len;
 };

@@ -84,6 +84,21 @@ static void remove_old(struct engine *engine, struct storage_batch *batch,
     group_note(engine, change->state, &change->old, -1);
 }
 
+void index_put_rows(struct storage *storage, struct storage_batch *batch, partition_id partition,
+                    const struct stamp *stamp, const struct index_entries *entries,
+                    const bytes *keys)
+{
+    uint8_t value[ROW_STAMP_BYTES_MAX + 2];
+    size_t stamp_len = row_stamp_len(stamp);
+
+    row_write_stamp(value, stamp);
+    for (size_t i = 0; i < entries->count; i++) {
+        row_put_number(value + stamp_len, entries->items[i].values.len, 2);
+        storage_put(storage, batch, address(partition, SPACE_ROWS), keys[i],
+                    bytes_of(value, stamp_len + 2));
+    }
+}
+
 void write_put_rows(struct engine *engine, struct storage_batch *batch,
                     const struct written_document *document)
 {
@@ -103,12 +118,21 @@ void write_put_rows(struct engine *engine, struct storage_batch *batch,
     row_put_number(value + stamp_len, document->birth_seq, 8);
     storage_put(engine->storage, batch, rows, document->locator_key,
                 bytes_of(value, stamp_len + 8));
-    for (size_t i = 0; i < document->entries->count; i++) {
-        row_put_number(value + stamp_len, document->entries->items[i].values.len, 2);
-        storage_put(engine->storage, batch, rows, document->index_keys[i],
-                    bytes_of(value, stamp_len + 2));
-    }
+    index_put_rows(engine->storage, batch, document->state->partition, stamp, document->entries,
+                   document->index_keys);
     group_note(engine, document->state, stamp, 1);
+}
+
+/* Lazy indexes hear of the document later. */
+static void put_backlog(struct engine *engine, struct storage_batch *batch,
+                        const struct document_change *change)
+{
+    for (size_t i = 0; i < change->backlog_count; i++) {
+        bytes key = change->backlog_keys[i];
+        row_set_backlog_seq((uint8_t *)(uintptr_t)key.data, change->fresh.seq);
+        storage_put(engine->storage, batch, address(change->state->partition, SPACE_ROWS), key,
+                    BYTES_LITERAL("q"));
+    }
 }
 
 static void put_new(struct engine *engine, struct storage_batch *batch,
@@ -127,6 +151,7 @@ static void put_new(struct engine *engine, struct storage_batch *batch,
     /* Only now is the time of writing known, and with it the rule that ends the document first. */
     change->fresh.lane = expiry_choose_lane(policy, &change->fresh);
     write_put_rows(engine, batch, &document);
+    put_backlog(engine, batch, change);
     time_ms ends_at = expiry_lane_deadline(policy, change->fresh.lane,
                                            expiry_order(&change->fresh));
     engine->group.earliest_end = expiry_earlier(engine->group.earliest_end, ends_at);
@@ -226,6 +251,14 @@ static void tell_deaths(const struct write *write)
     }
 }
 
+static void note_backlogs(const struct write *write)
+{
+    for (const struct document_change *change = write->changes; change; change = change->next) {
+        if (change->is_touched && change->has_new && change->backlog_count > 0)
+            backlog_note(write->request->engine, change->collection);
+    }
+}
+
 void write_finish(struct commit *commit, status outcome)
 {
     struct write *write = commit->owner;
@@ -234,6 +267,7 @@ void write_finish(struct commit *commit, status outcome)
 
     if (outcome.code == OK) {
         tell_deaths(write);
+        note_backlogs(write);
         count_operations(write);
     }
     for (size_t i = 0; outcome.code != OK && i < write->op_count; i++) {

@@ -290,8 +290,8 @@ static void open_collections(struct world *w)
         int32_t ttl;
         const char *indexes;
     } wanted[] = {
-        {"steady",    STEADY_TTL_S, "x: x; u: u unique; at: at ttl=20"},
-        { "shifting", 60,           "x: x; u: u unique"               }
+        {"steady",    STEADY_TTL_S, "x: x; u: u unique; at: at ttl=20; late: x lazy"},
+        { "shifting", 60,           "x: x; u: u unique; late: x lazy"               }
     };
     EACH_ROW(wanted, want) {
         const status made = world_try_collection(w, want->name, want->ttl, want->indexes);
@@ -454,6 +454,8 @@ _Noreturn static void run_verifier(const char *path, const struct ledger *ledger
             world_purge(&w);
     }
     CHECK_OK(engine_build_indexes(w.engine));
+    for (int c = 0; c < COLLECTIONS; c++)
+        CHECK_STRING(world_scan(&w, names[c], "late"), world_scan(&w, names[c], "x"));
     world_check(&w);
     world_stop(&w);
     world_forget(&w);

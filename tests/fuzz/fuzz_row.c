@@ -53,6 +53,9 @@ static void fuzz_keys(struct arena *arena, bytes key)
     (void)row_slice_of(key, &lane, &number);
     (void)row_id_of(key, &id);
     (void)row_index_id_of(key, &id, &rest);
+    struct row_backlog backlog;
+    if (row_read_backlog(key, &backlog))
+        need(backlog.key.len > 0 && backlog.key.len < key.len);
     if (key.len > 0 && row_database_name(arena, key, &name).code == OK)
         need(name.len <= key.len);
 }

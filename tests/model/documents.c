@@ -137,6 +137,8 @@ static bool was_changed(struct model *m, status s)
     return true;
 }
 
+static void learn_states(struct model *m);
+
 static void step_default_ttl(struct model *m)
 {
     struct naive_collection *c = &m->collections[random_collection(m)];
@@ -144,6 +146,7 @@ static void step_default_ttl(struct model *m)
     model_note(m, "default ttl of %s becomes %d", c->name, ttl);
     if (was_changed(m, world_set_ttl(&m->w, c->name, ttl)))
         c->default_ttl = ttl;
+    learn_states(m); /* switching it on builds lazy indexes again */
 }
 
 static void step_date_rules(struct model *m)
@@ -189,6 +192,18 @@ static void drop_index(struct model *m, size_t collection, enum naive_index inde
         m->cursor.is_open = false;
 }
 
+/* How far a lazy index is, 1000 for the others. */
+static unsigned progress_of(struct model *m, const struct naive_collection *c,
+                            enum naive_index index)
+{
+    struct request request = world_begin(&m->w);
+    const struct index *found = collection_index(world_find(&request, c->name),
+                                                 bytes_of_text(naive_index_name(index)));
+    const unsigned progress = index_progress_per_mille(found);
+    world_end(&request);
+    return progress;
+}
+
 static void build_indexes(struct model *m)
 {
     model_note(m, "build indexes");
@@ -196,8 +211,9 @@ static void build_indexes(struct model *m)
     for (size_t i = 0; i < MODEL_COLLECTIONS; i++) {
         struct naive_collection *c = &m->collections[i];
         for (enum naive_index index = NAIVE_X; c->is_there && index < NAIVE_INDEXES; index++) {
-            if (!c->indexes[index].is_there || c->indexes[index].is_ready)
+            if (!c->indexes[index].is_there)
                 continue;
+            CHECK_EQ(progress_of(m, c, index), 1000, "%s of %s", naive_index_name(index), c->name);
             CHECK_EQ(state_of(m, c, index), INDEX_READY, "%s of %s", naive_index_name(index),
                      c->name);
             c->indexes[index].is_ready = true;
@@ -419,7 +435,7 @@ static void step_faulty_write(struct model *m)
         restart(m, true);
 }
 
-/* What a build that was stopped has finished, only the catalog knows. */
+/* What a build that was stopped has finished, and what is built again, only the catalog knows. */
 static void learn_states(struct model *m)
 {
     for (size_t i = 0; i < MODEL_COLLECTIONS; i++) {
@@ -540,7 +556,8 @@ static void open_cursor(struct model *m)
     const size_t collection = random_collection(m);
     const enum naive_index index = (enum naive_index)model_below(m, NAIVE_INDEXES + 1);
     const struct naive_collection *c = &m->collections[collection];
-    if (!naive_index_has_rows(index) || (index != NAIVE_INDEXES && !c->indexes[index].is_ready))
+    if (!naive_index_has_rows(index) || naive_index_is_lazy(index) ||
+        (index != NAIVE_INDEXES && !c->indexes[index].is_ready))
         return;
     cursor->is_open = true;
     cursor->collection = collection;

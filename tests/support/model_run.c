@@ -261,6 +261,23 @@ static void compare_row(struct model *m, struct request *request, struct scan *s
     document_release(request, &document);
 }
 
+/* A lazy index may leave rows out while it lags behind; then the place of the next one it gives. */
+static size_t skip_to(const int *want, size_t count, size_t at, bool is_reverse, int id)
+{
+    while (at < count && want[is_reverse ? count - 1 - at : at] != id)
+        at++;
+    return at;
+}
+
+static int id_of_row(struct request *request, struct scan *scan)
+{
+    struct document document;
+    CHECK_OK(scan_document(scan, &document));
+    const int id = world_id_of(document.bson);
+    document_release(request, &document);
+    return id;
+}
+
 void model_compare_scan(struct model *m, size_t collection, enum naive_index index, bool is_reverse)
 {
     const struct naive_collection *c = &m->collections[collection];
@@ -278,8 +295,11 @@ void model_compare_scan(struct model *m, size_t collection, enum naive_index ind
     const struct collection *found = world_find(&request, c->name);
     if (index != NAIVE_INDEXES)
         spec.index = collection_index(found, bytes_of_text(naive_index_name(index)));
+    const bool may_lag = spec.index != NULL && index_progress_per_mille(spec.index) < 1000;
     CHECK_OK(scan_open(&request, found, &spec, &scan));
     while (scan_next(scan, &row)) {
+        if (may_lag)
+            given = skip_to(want, count, given, is_reverse, id_of_row(&request, scan));
         const size_t at = is_reverse ? count - 1 - given : given;
         CHECK_THAT(given < count, "%s by %s gives more than %zu rows", c->name,
                    index == NAIVE_INDEXES ? "key" : naive_index_name(index), count);
@@ -287,8 +307,8 @@ void model_compare_scan(struct model *m, size_t collection, enum naive_index ind
         given++;
     }
     CHECK_OK(scan_status(scan));
-    CHECK_EQ(given, count, "%s: rows by %s", c->name,
-             index == NAIVE_INDEXES ? "key" : naive_index_name(index));
+    CHECK_THAT(given == count || may_lag, "%s: %zu rows of %zu by %s", c->name, given, count,
+               index == NAIVE_INDEXES ? "key" : naive_index_name(index));
     scan_close(scan);
     world_end(&request);
 }

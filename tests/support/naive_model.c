@@ -21,6 +21,7 @@ static const struct {
     { "t",    "t",                        false},
     { "xt",   "-x t",                     false},
     { "all",  "paths +/* -/pad/? -/in/*", false},
+    { "late", "-x t lazy",                false},
     { "at",   "at",                       true },
     { "when", "in.when where=flag",       true },
 };
@@ -43,6 +44,11 @@ bool naive_index_can_expire(enum naive_index index)
 bool naive_index_has_rows(enum naive_index index)
 {
     return index != NAIVE_ALL;
+}
+
+bool naive_index_is_lazy(enum naive_index index)
+{
+    return index == NAIVE_LATE;
 }
 
 int naive_partition(int id)
@@ -344,6 +350,7 @@ static void add_rows(struct rows *rows, enum naive_index index, const struct nai
         add_tags(rows, body, 0);
         return;
     case NAIVE_XT:
+    case NAIVE_LATE:
         add_tags(rows, body, -body->x);
         return;
     case NAIVE_ALL:

@@ -45,6 +45,7 @@ enum naive_index {
     NAIVE_T,    /* t, multikey */
     NAIVE_XT,   /* -x t */
     NAIVE_ALL,  /* every scalar; kept up, but its rows are not foretold */
+    NAIVE_LATE, /* -x t, lazy */
     NAIVE_AT,   /* at */
     NAIVE_WHEN, /* in.when, only flagged documents */
     NAIVE_INDEXES
@@ -54,6 +55,7 @@ const char *naive_index_name(enum naive_index index);
 const char *naive_index_text(enum naive_index index);
 bool naive_index_can_expire(enum naive_index index);
 bool naive_index_has_rows(enum naive_index index);
+bool naive_index_is_lazy(enum naive_index index);
 
 struct naive_index_state {
     bool is_there;

@@ -146,7 +146,7 @@ static void ask_indexes(struct request *request, const struct asked *asked)
                  (const char *)definition->name.data);
         ask_scan(request, asked, name,
                  definition->is_sparse || definition->is_partial ||
-                     definition->kind == INDEX_PATHS);
+                     definition->kind == INDEX_PATHS || index_progress_per_mille(index) < 1000);
     }
 }
 

@@ -89,6 +89,8 @@ static bool take_option(const char *word, struct index_definition *out)
     } else if (strncmp(word, "where=", 6) == 0) {
         out->is_partial = true;
         out->predicate = bytes_of_text(word + 6);
+    } else if (strcmp(word, "lazy") == 0) {
+        out->is_lazy = true;
     } else if (strcmp(word, "parted") == 0) {
         out->is_per_partition = true;
     } else if (strcmp(word, "paths") == 0) {

@@ -41,8 +41,10 @@ static void open_and_stop(struct world *w, struct rows *rows)
 {
     rows->count = 0;
     world_open(w, ON_MEMORY);
-    world_collection(w, "c", 10, "x: x; u: u unique sparse; at: at ttl=10; all: paths +/x/?");
-    for (int i = 0; i < 12; i++) {
+    world_collection(w, "c", 10,
+                     "x: x; u: u unique sparse; at: at ttl=10; all: paths +/x/?; "
+                     "late: x lazy");
+    for (int i = 0; i < 11; i++) {
         const char *kinds[] = { "{'_id':%d,'x':1}", "{'_id':%d,'u':1,'ttl':30}",
                                 "{'_id':%d,'x':[1,2],'ttl':-1}", "{'_id':%d,'ttl':-1,'at':@0}" };
         CHECK_WRITTEN(i % 4 == 1 ? world_insert(w, "c", "{'_id':%d,'u':%d,'ttl':30}", i, i)
@@ -52,6 +54,8 @@ static void open_and_stop(struct world *w, struct rows *rows)
             world_at(w, 10000);
             world_purge(w);
         }
+        if (i == 8)
+            CHECK_OK(engine_build_indexes(w->engine));
     }
     struct request request = world_begin(w);
     const partition_id partition = row_partition(world_find(&request, "c")->id);
@@ -107,7 +111,7 @@ static const char *describe(const struct kept_row *row, char out[256])
     return out;
 }
 
-/* A mark of a cut may be missing (it only saves looking), and so may locators and index rows of the
+/* A mark of a cut and a cursor may be missing (they only save looking), and so may locators and index rows of the
  * dead: those written in second 0, and those with a date. */
 static bool is_needed(const struct kept_row *row)
 {
@@ -115,8 +119,10 @@ static bool is_needed(const struct kept_row *row)
     uint64_t birth;
     size_t values_len;
     if (row->where.space == SPACE_META)
-        return row->key.data[0] != ROW_TAG_CUT;
+        return row->key.data[0] != ROW_TAG_CUT && row->key.data[0] != ROW_TAG_BUILD;
     if (row->where.space == SPACE_BODIES)
+        return true;
+    if (row->key.data[0] == ROW_TAG_BACKLOG) /* all are of the living */
         return true;
     const bool is_read = row->key.data[0] == ROW_TAG_LOCATOR
                              ? row_read_locator(row->value, &stamp, &birth)
@@ -175,7 +181,8 @@ TEST(check, it_notices_a_row_that_belongs_to_nobody)
     for (size_t i = 0; i < rows->count; i++) {
         struct kept_row stray = rows->items[i];
         uint8_t key[ROW_BYTES_MAX];
-        if (!is_needed(&stray) || stray.where.space == SPACE_META)
+        if (!is_needed(&stray) || stray.where.space == SPACE_META ||
+            stray.key.data[0] == ROW_TAG_BACKLOG)
             continue;
         CHECK(stray.key.len < sizeof(key));
         memcpy(key, stray.key.data, stray.key.len);
@@ -194,6 +201,37 @@ TEST(check, it_notices_a_row_that_belongs_to_nobody)
     CHECK_EQ(violations_of(&w), 0, "after all were taken away");
     world_forget(&w);
     memory_give(rows);
+}
+
+TEST(check, it_notices_a_backlog_row_that_nobody_will_work_off)
+{
+    static const struct {
+        const char *why;
+        uint32_t index_id;
+        uint64_t seq;
+    } rows[] = {
+        {"of no index",              99, 1     },
+        { "of an index that is not", 1,  1     },
+        { "before the cursor",       5,  1     },
+        { "of a write to come",      5,  999999},
+    };
+    struct world w;
+    struct rows *taken = memory_take_zeroed(1, sizeof(*taken));
+    open_and_stop(&w, taken);
+    EACH_ROW(rows, r) {
+        struct buffer key = buffer_in(w.arena);
+        struct kept_row stray = { .where = taken->items[taken->count - 1].where };
+        stray.where.space = SPACE_ROWS;
+        row_key_backlog_of(&key, r->index_id, BYTES_LITERAL("\x80k"));
+        row_set_backlog_seq(key.data, r->seq);
+        stray.key = bytes_of(key.data, key.len);
+        write_row(&w, &stray, BYTES_LITERAL("q"));
+        CHECK_THAT(violations_of(&w) > 0, "not noticed: %s", r->why);
+        write_row(&w, &stray, BYTES_NONE);
+    }
+    CHECK_EQ(violations_of(&w), 0, "after all were taken away");
+    world_forget(&w);
+    memory_give(taken);
 }
 
 TEST(check, its_summary_counts_what_is_there)

@@ -47,7 +47,8 @@ static void create(struct story *story, int32_t default_ttl)
     status s = database_create(story->w.engine, story->w.arena, BYTES_LITERAL("db"), BYTES_NONE);
     if (!is_done(story, "create database", s))
         return;
-    s = world_try_collection(&story->w, "c", default_ttl, "x: x; u: u unique sparse; t: t");
+    s = world_try_collection(&story->w, "c", default_ttl,
+                             "x: x; u: u unique sparse; t: t; late: x lazy");
     if (!is_done(story, "create collection", s))
         return;
     story->c.is_there = true;
@@ -131,6 +132,11 @@ static void purge(struct story *story)
     is_done(story, "a purge", engine_purge(story->w.engine, &result));
 }
 
+static void catch_up(struct story *story)
+{
+    is_done(story, "work on a lazy index", engine_build_indexes(story->w.engine));
+}
+
 /* Policies are only changed while all is well: afterwards one could not know which one holds. */
 static void set_ttl(struct story *story, int32_t default_ttl)
 {
@@ -201,6 +207,7 @@ static void tell(struct story *story)
     put_batch(story);
     purge(story);
     look(story);
+    catch_up(story);
     pass(story, 5000);
     put_range(story, WRITE_UPSERT, 7, 10, TTL_ABSENT);
     set_ttl(story, 60);
@@ -213,6 +220,8 @@ static void tell(struct story *story)
     set_ttl(story, TTL_OFF);
     drop_index(story);
     purge(story);
+    set_ttl(story, TTL_NEVER);
+    catch_up(story);
     put_range(story, WRITE_UPSERT, 16, 18, 1);
     look(story);
 }

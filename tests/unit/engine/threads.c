@@ -318,3 +318,33 @@ TEST(threads, an_index_is_built_by_itself)
         world_close(&crew.w);
     }
 }
+
+static void wait_until_caught_up(struct member *member)
+{
+    struct crew *crew = member->crew;
+    bool is_complete = false;
+    while (!is_complete) {
+        struct request request = world_begin(&crew->w);
+        is_complete = index_progress_per_mille(collection_index(world_find(&request, "c"),
+                                                                BYTES_LITERAL("late"))) == 1000;
+        world_end(&request);
+    }
+}
+
+TEST(threads, c10_a_lazy_index_catches_up_by_itself)
+{
+    EACH_BACKING(backing)
+    {
+        struct crew crew;
+        crew_open(&crew, backing, 1);
+        world_collection(&crew.w, "c", TTL_OFF, "late: x lazy; x: x");
+        for (int round = 0; round < 5; round++) {
+            for (int i = 0; i < 200; i++)
+                CHECK_WRITTEN(world_upsert(&crew.w, "c", "{'_id':%d,'x':%d}", i, (i + round) % 5),
+                              OK);
+            crew_run(&crew, 1, wait_until_caught_up);
+            CHECK_STRING(world_scan(&crew.w, "c", "late"), world_scan(&crew.w, "c", "x"));
+        }
+        world_close(&crew.w);
+    }
+}
