@@ -174,16 +174,63 @@ status call_renew(struct call *call)
     return resolve(call);
 }
 
+/* Largest sequence number in a session token: "0:-1#42", several separated by commas; 0 if it is none. */
+static uint64_t session_lsn(bytes token)
+{
+    uint64_t largest = 0, number = 0;
+    bool is_in_number = false;
+
+    for (size_t i = 0; i <= token.len; i++) {
+        uint8_t byte = i < token.len ? token.data[i] : ',';
+        if (is_in_number && byte >= '0' && byte <= '9') {
+            if (number > (UINT64_MAX - 9) / 10)
+                return 0;
+            number = number * 10 + (uint64_t)(byte - '0');
+            continue;
+        }
+        if (is_in_number && number > largest)
+            largest = number;
+        is_in_number = byte == '#';
+        number = 0;
+    }
+    return largest;
+}
+
+/* A token from the future comes from another database: what it has read is not here. */
+static status check_session(struct call *call)
+{
+    bytes token;
+
+    if (!call->collection || !call_header(call, "x-ms-session-token", &token))
+        return STATUS_OK;
+    if (session_lsn(token) > engine_last_seq(call->face->engine))
+        return call_fail(call, FAIL_NO_SESSION, NULL);
+    return STATUS_OK;
+}
+
+static status check_encoding(struct call *call)
+{
+    bytes encoding;
+
+    if (!call_header(call, "content-encoding", &encoding) ||
+        bytes_equal(encoding, BYTES_LITERAL("identity")))
+        return STATUS_OK;
+    return call_fail(call, FAIL_MEDIA_TYPE, "The body is encoded as %.*s; send it as it is.",
+                     (int)encoding.len, (const char *)encoding.data);
+}
+
 static status run(struct call *call)
 {
     TRY(find_route(call));
     TRY(auth_identify(call));
+    TRY(check_encoding(call));
     if (!call->route->handler)
         return call_fail(call, FAIL_UNSUPPORTED, "mayfly does not support this: %s.",
                          call->route->sentence);
     TRY(begin_request(call));
     TRY(resolve(call));
     TRY(auth_permit(call));
+    TRY(check_session(call));
     TRY(throughput_admit(call));
     return call->route->handler(call);
 }
