@@ -22,6 +22,25 @@ struct purge_pass {
  * their time has come. CANCELLED when the server stops. */
 MUST_USE status purge_yield(struct purge_pass *pass);
 
+/* ---- reaper_page.c ---- */
+enum { PAGE_ROWS = 5000 };
+/* All rows of a space, a page at a time; the functions get `owner`, and the pass's arena is theirs until
+ * the page ends. */
+struct page_walk {
+    struct row_address where;
+    void *owner;
+    status (*begin)(void *owner); /* of a page */
+    status (*look)(void *owner, bytes key, bytes value);
+    bool (*is_full)(const void *owner);
+    status (*act)(void *owner); /* on what was found in the page */
+    bool is_finished;           /* the end was reached, or set by `act` to stop */
+    uint8_t *position;          /* last row seen */
+    size_t position_len;
+};
+MUST_USE status page_walk(struct purge_pass *pass, struct page_walk *walk);
+/* For `act`: the next page begins behind this row, which is not behind the last one seen. */
+void page_go_on_behind(struct page_walk *walk, bytes key);
+
 /* Removes what another rule than its lane's has ended, and cleans up behind policy changes. */
 MUST_USE status reaper_visit(struct purge_pass *pass, struct request *request,
                              const struct collection *collection);

@@ -16,7 +16,7 @@
 
 #include <inttypes.h>
 
-enum { WALK_PAUSE_MS = 60000, PAGE_BODIES = 5000, PAGE_BYTES = 8 * 1024 * 1024 };
+enum { WALK_PAUSE_MS = 60000, PAGE_BYTES = 8 * 1024 * 1024 };
 enum { PAGE_MEMORY_BYTES = 64 * 1024 * 1024 };
 
 /* A document found by the walk that has to go or to move. */
@@ -41,12 +41,10 @@ struct walk {
     struct purge_pass *pass;
     struct request *request;
     const struct collection *collection;
-    bytes after; /* last slot key seen */
-    bool is_finished;
+    struct page_walk pages;
     struct candidate *candidates;
     size_t count;
     size_t size; /* bytes of the candidates' documents */
-    uint8_t resume_at[ROW_SLOT_BYTES];
 };
 
 /* ---- finding -------------------------------------------------------------------------------------- */
@@ -61,12 +59,14 @@ static status keep_candidate(struct walk *walk, const struct row_body *body)
     return arena_copy(walk->pass->arena, body->key, &candidate->key);
 }
 
-static status look_at(struct walk *walk, bytes value)
+static status look_at(void *owner, bytes key, bytes value)
 {
+    struct walk *walk = owner;
     const struct expiry_policy *policy = &walk->collection->policy;
     struct arena *arena = walk->pass->arena;
     struct row_body body;
 
+    (void)key;
     if (!row_read_body(value, &body))
         return status_of(CORRUPT, "a stored document is damaged");
     bool is_dead = expiry_judge_document(policy, &body.stamp, body.document, arena,
@@ -77,41 +77,19 @@ static status look_at(struct walk *walk, bytes value)
     return STATUS_OK;
 }
 
-static bool is_page_full(const struct walk *walk, size_t seen)
+static bool is_page_full(const void *owner)
 {
-    return seen >= PAGE_BODIES || walk->count >= LIMIT_BACKGROUND_BATCH || walk->size >= PAGE_BYTES;
+    const struct walk *walk = owner;
+
+    return walk->count >= LIMIT_BACKGROUND_BATCH || walk->size >= PAGE_BYTES;
 }
 
-static status find_page(struct walk *walk)
+static status begin_page(void *owner)
 {
-    struct arena *arena = walk->pass->arena;
-    struct buffer start = buffer_in(arena), last = buffer_in(arena);
-    struct storage_range range = { 0 };
-    struct storage_scan *scan;
-    bytes key, value;
-    size_t seen = 0;
-    status s = STATUS_OK;
+    struct walk *walk = owner;
 
-    buffer_append(&start, walk->after);
-    buffer_append_byte(&start, 0x01);
-    TRY(buffer_finish(&start, &range.start));
-    TRY(storage_scan_open(walk->pass->engine->storage, NULL,
-                          address(walk->collection->state->partition, SPACE_BODIES), &range,
-                          &scan));
-    while (s.code == OK && !is_page_full(walk, seen)) {
-        walk->is_finished = !storage_scan_next(scan, &key, &value);
-        if (walk->is_finished)
-            break;
-        seen++;
-        last.len = 0;
-        buffer_append(&last, key);
-        s = look_at(walk, value);
-    }
-    if (s.code == OK)
-        s = storage_scan_status(scan);
-    storage_scan_close(scan);
-    TRY(s);
-    return seen > 0 ? buffer_finish(&last, &walk->after) : STATUS_OK;
+    walk->count = walk->size = 0;
+    return ARENA_NEW(walk->pass->arena, LIMIT_BACKGROUND_BATCH, &walk->candidates);
 }
 
 /* ---- judging again, under the latch --------------------------------------------------------------- */
@@ -192,11 +170,11 @@ static status judge_page(struct walk *walk, const struct collection *collection)
         TRY(judge_again(walk, collection, candidate));
         if (arena_used_bytes(walk->pass->arena) - used < PAGE_MEMORY_BYTES || i + 1 == walk->count)
             continue;
-        row_key_slot(walk->resume_at, candidate->stamp.lane, expiry_order(&candidate->stamp),
+        uint8_t slot[ROW_SLOT_BYTES];
+        row_key_slot(slot, candidate->stamp.lane, expiry_order(&candidate->stamp),
                      candidate->stamp.seq);
-        walk->after = bytes_of(walk->resume_at, sizeof(walk->resume_at));
+        page_go_on_behind(&walk->pages, bytes_of(slot, sizeof(slot)));
         walk->count = i + 1;
-        walk->is_finished = false;
     }
     return STATUS_OK;
 }
@@ -322,7 +300,7 @@ static status change_latched(struct walk *walk, struct reaping *reaping)
     reaping->collection = atomic_load(&state->current);
     /* Under a newer policy this pass does not know who still looks at the older one. */
     if (atomic_load(&state->is_dropped) || reaping->collection != walk->collection) {
-        walk->is_finished = true;
+        walk->pages.is_finished = true;
         return STATUS_OK;
     }
     TRY(judge_page(walk, reaping->collection));
@@ -333,8 +311,9 @@ static status change_latched(struct walk *walk, struct reaping *reaping)
     return STATUS_OK;
 }
 
-static status change_candidates(struct walk *walk)
+static status change_candidates(void *owner)
 {
+    struct walk *walk = owner;
     struct engine *engine = walk->pass->engine;
     struct reaping reaping = { .walk = walk };
     struct latch_set latches;
@@ -352,30 +331,6 @@ static status change_candidates(struct walk *walk)
 
 /* ---- a visit -------------------------------------------------------------------------------------- */
 
-static status walk_all(struct walk *walk)
-{
-    struct arena *arena = walk->pass->arena;
-    uint8_t position[ROW_SLOT_BYTES];
-
-    while (!walk->is_finished) {
-        arena_position mark = arena_mark(arena);
-        walk->count = walk->size = 0;
-        status s = purge_yield(walk->pass);
-        if (s.code == OK)
-            s = ARENA_NEW(arena, LIMIT_BACKGROUND_BATCH, &walk->candidates);
-        if (s.code == OK)
-            s = find_page(walk);
-        if (s.code == OK)
-            s = change_candidates(walk);
-        if (walk->after.len == sizeof(position))
-            memcpy(position, walk->after.data, sizeof(position));
-        walk->after = bytes_of(position, walk->after.len);
-        arena_release(arena, mark);
-        TRY(s);
-    }
-    return STATUS_OK;
-}
-
 static bool is_needed(struct purge_pass *pass, const struct collection *collection)
 {
     if (!collection->is_mixed && !collection->needs_clean_up)
@@ -390,12 +345,18 @@ status reaper_visit(struct purge_pass *pass, struct request *request,
                     const struct collection *collection)
 {
     struct walk walk = { .pass = pass, .request = request, .collection = collection };
+    walk.pages = (struct page_walk){ .where = address(collection->state->partition, SPACE_BODIES),
+                                     .owner = &walk,
+                                     .begin = begin_page,
+                                     .look = look_at,
+                                     .is_full = is_page_full,
+                                     .act = change_candidates };
 
     if (!is_needed(pass, collection))
         return STATUS_OK;
     atomic_store(&pass->engine->purger.collection_id, collection->id);
     collection->state->next_walk_at = pass->cutoff + WALK_PAUSE_MS;
-    TRY(walk_all(&walk));
+    TRY(page_walk(pass, &walk.pages));
     /* Horizons keep the dead dead: they go only when no row of theirs is left. */
     if (collection->needs_clean_up)
         TRY(reaper_clean_rows(pass, collection));

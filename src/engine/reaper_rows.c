@@ -7,8 +7,6 @@
  * Runs inside a purger pass. Start reading at reaper_clean_rows(). */
 #include "engine/purger_parts.h"
 
-enum { PAGE_ROWS = 5000 };
-
 struct dead_row {
     bytes key;
     uint64_t seq;
@@ -20,8 +18,6 @@ struct row_walk {
     struct commit commit;
     struct purge_pass *pass;
     const struct collection *collection;
-    bytes after;
-    bool is_finished;
     struct dead_row *rows;
     size_t count;
 };
@@ -61,8 +57,9 @@ static status is_garbage(struct row_walk *walk, const struct collection *collect
     return s.code == NOT_FOUND ? STATUS_OK : s;
 }
 
-static status look_at(struct row_walk *walk, bytes key, bytes value)
+static status look_at(void *owner, bytes key, bytes value)
 {
+    struct row_walk *walk = owner;
     struct arena *arena = walk->pass->arena;
     struct stamp stamp;
     bool is_dead;
@@ -84,35 +81,19 @@ static status look_at(struct row_walk *walk, bytes key, bytes value)
     return arena_copy(arena, key, &row->key);
 }
 
-static status find_page(struct row_walk *walk)
+static bool is_page_full(const void *owner)
 {
-    struct arena *arena = walk->pass->arena;
-    struct buffer start = buffer_in(arena), last = buffer_in(arena);
-    struct storage_range range = { 0 };
-    struct storage_scan *scan;
-    bytes key, value;
-    size_t seen = 0;
-    status s = STATUS_OK;
+    const struct row_walk *walk = owner;
 
-    buffer_append(&start, walk->after);
-    buffer_append_byte(&start, 0x01);
-    TRY(buffer_finish(&start, &range.start));
-    TRY(storage_scan_open(walk->pass->engine->storage, NULL,
-                          address(walk->collection->state->partition, SPACE_ROWS), &range, &scan));
-    while (s.code == OK && seen < PAGE_ROWS && walk->count < LIMIT_BACKGROUND_BATCH) {
-        walk->is_finished = !storage_scan_next(scan, &key, &value);
-        if (walk->is_finished)
-            break;
-        seen++;
-        last.len = 0;
-        buffer_append(&last, key);
-        s = look_at(walk, key, value);
-    }
-    if (s.code == OK)
-        s = storage_scan_status(scan);
-    storage_scan_close(scan);
-    TRY(s);
-    return seen > 0 ? buffer_finish(&last, &walk->after) : STATUS_OK;
+    return walk->count >= LIMIT_BACKGROUND_BATCH;
+}
+
+static status begin_page(void *owner)
+{
+    struct row_walk *walk = owner;
+
+    walk->count = 0;
+    return ARENA_NEW(walk->pass->arena, LIMIT_BACKGROUND_BATCH, &walk->rows);
 }
 
 static status rows_stamp(struct commit *commit, struct storage_batch *batch)
@@ -163,8 +144,9 @@ static status delete_latched(struct row_walk *walk)
     return commit_and_wait(walk->pass->engine->queue, &walk->commit);
 }
 
-static status delete_page(struct row_walk *walk)
+static status delete_page(void *owner)
 {
+    struct row_walk *walk = owner;
     struct engine *engine = walk->pass->engine;
     struct latch_set latches = { .count = walk->count };
 
@@ -185,25 +167,12 @@ static status delete_page(struct row_walk *walk)
 status reaper_clean_rows(struct purge_pass *pass, const struct collection *collection)
 {
     struct row_walk walk = { .pass = pass, .collection = collection };
-    uint8_t *position;
+    struct page_walk pages = { .where = address(collection->state->partition, SPACE_ROWS),
+                               .owner = &walk,
+                               .begin = begin_page,
+                               .look = look_at,
+                               .is_full = is_page_full,
+                               .act = delete_page };
 
-    TRY(ARENA_NEW(pass->arena, 2 * LIMIT_KEY_BYTES + 64, &position));
-    while (!walk.is_finished) {
-        arena_position mark = arena_mark(pass->arena);
-        walk.count = 0;
-        status s = purge_yield(pass);
-        if (s.code == OK)
-            s = ARENA_NEW(pass->arena, LIMIT_BACKGROUND_BATCH, &walk.rows);
-        if (s.code == OK)
-            s = find_page(&walk);
-        if (s.code == OK)
-            s = delete_page(&walk);
-        ASSERT(walk.after.len <= 2 * LIMIT_KEY_BYTES + 64);
-        if (walk.after.len > 0)
-            memmove(position, walk.after.data, walk.after.len);
-        walk.after = bytes_of(position, walk.after.len);
-        arena_release(pass->arena, mark);
-        TRY(s);
-    }
-    return STATUS_OK;
+    return page_walk(pass, &pages);
 }
