@@ -128,6 +128,50 @@ bool resource_is_unchanged(struct call *call, uint64_t etag_number)
            (is_any(known) || etag_parse(known) == etag_number);
 }
 
+/* ---- properties and changes ------------------------------------------------------------------------- */
+
+bool resource_is_hidden(bytes database)
+{
+    return bytes_equal(database, BYTES_LITERAL(SYSTEM_DATABASE));
+}
+
+void resource_append_mark(struct buffer *document, const struct resource_mark *mark)
+{
+    char etag_text[ETAG_TEXT_BYTES];
+
+    etag_format(mark->etag, etag_text);
+    document_append_text(document, "_rid", bytes_of_text(mark->rid));
+    document_append_text(document, "_self", bytes_of_text(mark->self));
+    document_append_text(document, "_etag", bytes_of_text(etag_text));
+    document_append_int64(document, "_ts", mark->ts);
+}
+
+status resource_reply(struct call *call, unsigned http_status, bytes document, uint64_t etag_number)
+{
+    char etag_text[ETAG_TEXT_BYTES];
+    struct buffer body = buffer_in(call->arena);
+
+    etag_format(etag_number, etag_text);
+    call_add_header(call, "etag", "%s", etag_text);
+    json_write(&body, document);
+    return call_reply(call, http_status, &body);
+}
+
+status resource_change(struct call *call, resource_changer *change, void *context)
+{
+    pthread_mutex_lock(&call->face->resource_lock);
+    status s = call_renew(call);
+    if (s.code == OK)
+        s = change(call, context);
+    pthread_mutex_unlock(&call->face->resource_lock);
+    return s;
+}
+
+uint64_t resource_etag(uint32_t number, uint32_t version)
+{
+    return (uint64_t)number << 32 | version;
+}
+
 /* ---- pages ------------------------------------------------------------------------------------------ */
 
 /* size = "-1" | 1*10 digit */

@@ -21,6 +21,29 @@ MUST_USE status resource_check_match(struct call *call, uint64_t etag_number);
 /* If-None-Match on a read: true if the client has this version (answer 304). */
 bool resource_is_unchanged(struct call *call, uint64_t etag_number);
 
+/* The database that the face keeps its own things in: never shown. */
+bool resource_is_hidden(bytes database);
+
+/* The properties that all resources have, behind their own. */
+struct resource_mark {
+    const char *rid;
+    const char *self; /* link by resource ids, with a slash at its end */
+    uint64_t etag;
+    int64_t ts;
+};
+void resource_append_mark(struct buffer *document, const struct resource_mark *mark);
+/* Replies with a resource and its etag header. */
+MUST_USE status resource_reply(struct call *call, unsigned http_status, bytes document,
+                               uint64_t etag_number);
+
+/* Runs `change` while no other resource changes, on the newest picture of the catalog: what it checks is still
+ * true when it changes it. Calls call_renew() first; the change calls it again when its reply needs that. */
+typedef status resource_changer(struct call *call, void *context);
+MUST_USE status resource_change(struct call *call, resource_changer *change, void *context);
+/* The etag number of a resource: its own number, which no later one of its name has, and how often it was
+ * changed. */
+uint64_t resource_etag(uint32_t number, uint32_t version);
+
 /* ---- pages ------------------------------------------------------------------------------------------ */
 
 /* x-ms-max-item-count: absent or 0: LIMIT_FEED_PAGE_ITEMS, -1: SIZE_MAX (as many as the page's bytes
