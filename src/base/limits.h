@@ -109,4 +109,11 @@
 /* One step of the test clock, in milliseconds: a hundred years. */
 #define LIMIT_CLOCK_ADVANCE_MS (100LL * 366 * 24 * 3600 * 1000)
 
+/* ---- accounts ---- */
+/* An account key: its base64 text, and what it must hold at least, in bytes. */
+#define LIMIT_ACCOUNT_KEY_TEXT_BYTES 1024
+#define LIMIT_ACCOUNT_KEY_BYTES_MIN 16
+/* How far the date of a signed request may be from the machine's own time, in milliseconds. */
+#define LIMIT_SIGNATURE_AGE_MS (15 * 60 * 1000)
+
 #endif

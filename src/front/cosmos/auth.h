@@ -17,11 +17,12 @@ struct grant {
     enum grant_kind kind;
     /* GRANT_TOKEN: one resource and everything below it. */
     bool is_all;         /* permission mode All; otherwise Read */
-    struct rid resource; /* database, container or item */
+    struct rid resource; /* database or container */
+    bytes item;          /* id of the only item in the container; empty: all of them */
     bytes partition_key; /* JSON array that the permission is limited to; empty: not limited */
 };
 
-/* Owner: handle. INVALID for a key that is not base64. */
+/* Owner: handle. INVALID for a key that is not base64 or too short. */
 MUST_USE status auth_open(const struct cosmos_options *options, struct arena *arena,
                           struct auth **out);
 void auth_close(struct auth *auth);
@@ -34,13 +35,17 @@ MUST_USE status auth_permit(struct call *call);
 /* A token for a permission: "type=resource&ver=1.0&sig=...;...;". It ends at `expires_at`, in the
  * machine's own time. */
 struct permission_grant {
-    struct rid resource;
+    struct rid resource; /* as in struct grant */
     bool is_all;
+    bytes item;
     bytes partition_key;
     time_ms expires_at;
 };
 MUST_USE status auth_make_token(const struct auth *auth, struct arena *arena,
                                 const struct permission_grant *permission, bytes *out);
+/* INVALID for a signature that this server did not make, or that was changed since. */
+MUST_USE status auth_read_token(const struct auth *auth, struct arena *arena, bytes signature,
+                                struct permission_grant *out);
 time_ms auth_machine_now(const struct auth *auth);
 
 enum { AUTH_SEAL_BYTES = 16 };

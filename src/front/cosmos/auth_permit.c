@@ -1,0 +1,124 @@
+/* Auth permit: what the one who asks may do.
+ *
+ * The route says which right an operation needs. A key has its right everywhere; a token has it on its
+ * resource and below. Reading the account is open to every token, because clients begin with it. A token
+ * that is limited to a partition key needs requests for items to name that key; the handlers keep to the
+ * key that a request names.
+ *
+ * Pure apart from the arena of the call. Start reading at auth_permit(). */
+#include "front/cosmos/auth.h"
+
+#include "front/cosmos/call.h"
+
+static bool is_items_request(const struct call *call)
+{
+    return call->link.count >= 5 && (bytes_equal(call->link.parts[4], BYTES_LITERAL("docs")) ||
+                                     bytes_equal(call->link.parts[4], BYTES_LITERAL("operations")));
+}
+
+static bool covers_resource(const struct call *call)
+{
+    const struct grant *grant = &call->grant;
+    struct rid asked;
+
+    if (grant->resource.len == RID_DATABASE_BYTES && call->database_id != 0)
+        asked = rid_of_database(call->database_id);
+    else if (grant->resource.len == RID_CONTAINER_BYTES && call->collection)
+        asked = call_container_rid(call);
+    else
+        return false;
+    if (memcmp(asked.raw, grant->resource.raw, asked.len) != 0)
+        return false;
+    if (grant->item.len == 0)
+        return true;
+    return call->link.count == 6 && is_items_request(call) &&
+           bytes_equal(call->link.parts[5], grant->item);
+}
+
+/* The elements of `limit` are the first of those of `asked`. */
+static bool begins_with(bytes asked, bytes limit)
+{
+    struct document_walk in_asked = document_fields(asked), in_limit = document_fields(limit);
+    struct field one, other;
+
+    while (document_next(&in_limit, &other)) {
+        if (!document_next(&in_asked, &one) || value_compare(one.value, other.value) != 0)
+            return false;
+    }
+    return true;
+}
+
+static status check_partition(struct call *call)
+{
+    bytes header, asked, limit;
+
+    if (call->grant.partition_key.len == 0 || !is_items_request(call) ||
+        call->route->form == FORM_PLAN)
+        return STATUS_OK;
+    if (call->route->form == FORM_BATCH &&
+        !route_header_is_true(call->http, "x-ms-cosmos-batch-atomic"))
+        return call_fail(call, FAIL_FORBIDDEN,
+                         "The token is limited to one partition key, and the operations of a bulk "
+                         "request name their own: use a transactional batch.");
+    if (!call_header(call, "x-ms-documentdb-partitionkey", &header))
+        return call_fail(call, FAIL_FORBIDDEN,
+                         "The token is limited to the partition key %.*s, and the request names "
+                         "none: send it as x-ms-documentdb-partitionkey.",
+                         (int)call->grant.partition_key.len,
+                         (const char *)call->grant.partition_key.data);
+    TRY(json_read_array(call->arena, call->grant.partition_key, &limit));
+    status s = json_read_array(call->arena, header, &asked);
+    if (s.code == INVALID)
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The header x-ms-documentdb-partitionkey is not a JSON array: %s.",
+                         s.message);
+    TRY(s);
+    if (!begins_with(asked, limit))
+        return call_fail(call, FAIL_FORBIDDEN,
+                         "The token is limited to the partition key %.*s; the request is for "
+                         "%.*s.",
+                         (int)call->grant.partition_key.len,
+                         (const char *)call->grant.partition_key.data, (int)header.len,
+                         (const char *)header.data);
+    return STATUS_OK;
+}
+
+static status permit_token(struct call *call)
+{
+    enum right right = call->route->right;
+
+    if (right == RIGHT_ADMIN)
+        return call_fail(call, FAIL_FORBIDDEN,
+                         "A resource token does not allow this (%s): it needs the master key.",
+                         call->route->sentence);
+    if (right == RIGHT_WRITE && !call->grant.is_all)
+        return call_fail(call, FAIL_FORBIDDEN,
+                         "The permission of the token has the mode Read; this (%s) needs All.",
+                         call->route->sentence);
+    if (call->link.count == 0)
+        return STATUS_OK;
+    if (!covers_resource(call))
+        return call_fail(call, FAIL_FORBIDDEN,
+                         "The token is a permission for another resource than '%.*s'.",
+                         (int)call->link.path.len, (const char *)call->link.path.data);
+    return check_partition(call);
+}
+
+status auth_permit(struct call *call)
+{
+    switch (call->grant.kind) {
+    case GRANT_MASTER:
+        return STATUS_OK;
+    case GRANT_READ_ONLY:
+        if (call->route->right == RIGHT_READ)
+            return STATUS_OK;
+        return call_fail(call, FAIL_FORBIDDEN,
+                         "The read-only key does not allow this: %s. Use the master key.",
+                         call->route->sentence);
+    case GRANT_TOKEN:
+        return permit_token(call);
+    case GRANT_NOTHING:
+        break;
+    }
+    return call_fail(call, FAIL_FORBIDDEN, NULL);
+}
