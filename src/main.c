@@ -7,7 +7,9 @@
  *
  * Threads: only the one that runs main; the server and the engine have their own. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -178,20 +180,40 @@ struct port {
     struct cosmos *face;
 };
 
-static bool is_page(bytes path)
-{
-    return bytes_equal(path, BYTES_LITERAL("/healthz")) ||
-           bytes_equal(path, BYTES_LITERAL("/metrics")) ||
-           bytes_starts_with(path, BYTES_LITERAL("/_mayfly/"));
-}
-
 static enum http_answer answer(void *context, struct http_exchange *exchange)
 {
     struct port *port = context;
 
-    if (is_page(exchange->request->path))
+    if (pages_knows(exchange->request->path))
         return pages_handle(&port->pages, exchange);
     return cosmos_handle(port->face, exchange);
+}
+
+static struct http_reply refuse(void *context, struct arena *arena, struct http_refusal refusal)
+{
+    struct port *port = context;
+
+    return cosmos_refuse(port->face, arena, refusal);
+}
+
+/* A database in memory leaves nothing on the disk, not even a certificate. */
+static status open_tls(const struct config *config, struct arena *arena, struct tls **out)
+{
+    struct certificate certificate;
+    char path[PATH_MAX];
+
+    *out = NULL;
+    if (config->tls_certificate)
+        TRY(certificate_read(arena, config->tls_certificate, config->tls_key, &certificate));
+    else if (config->storage == STORAGE_KIND_MEMORY)
+        TRY(certificate_make(arena, &certificate));
+    else
+        TRY(certificate_keep(arena, config->data, &certificate));
+    TRY(tls_open(arena, &certificate, out));
+    if (certificate.path)
+        printf("mayfly certificate %s\n",
+               realpath(certificate.path, path) ? path : certificate.path);
+    return STATUS_OK;
 }
 
 static status serve_until_stopped(struct house *house, const struct config *config,
@@ -200,22 +222,26 @@ static status serve_until_stopped(struct house *house, const struct config *conf
     struct port port = {
         .pages = {.engine = house->engine, .has_test_commands = config->has_test_commands}
     };
-    struct http_service service = { .handler = answer,
-                                    .handler_context = &port,
-                                    .clock = house->clock };
+    struct http_service service = {
+        .handler = answer, .refuser = refuse, .handler_context = &port, .clock = house->clock
+    };
     struct cosmos_options options = { .engine = house->engine,
                                       .log = &house->log,
                                       .metrics = &house->metrics,
-                                      .machine_time = clock_source_system() };
+                                      .machine_time = clock_source_system(),
+                                      .master_key = config->master_key,
+                                      .read_only_key = config->read_only_key,
+                                      .enforces_throughput = config->enforces_throughput };
+    struct offer offer = { .protocol = http_protocol(), .context = &service };
     struct server *server = NULL;
     struct address actual;
     char text[ADDRESS_TEXT_BYTES];
     status s;
 
     TRY(cosmos_open(&options, arena, &port.face));
+    TRY_GOTO(open_tls(config, arena, &offer.tls), done);
     TRY_GOTO(server_open(&house->log, &house->metrics, arena, &server), done);
-    TRY_GOTO(server_listen(server, arena, &config->cosmos, http_protocol(), &service, &actual),
-             done);
+    TRY_GOTO(server_listen(server, arena, &config->cosmos, offer, &actual), done);
     TRY_GOTO(server_start(server, arena), done);
     address_format(&actual, text);
     printf("mayfly ready cosmos=http://%s\n", text);
@@ -224,6 +250,8 @@ static status serve_until_stopped(struct house *house, const struct config *conf
 done:
     if (server)
         server_close(server);
+    if (offer.tls)
+        tls_close(offer.tls);
     cosmos_close(port.face);
     return s;
 }

@@ -111,9 +111,18 @@ void http_exchange_finish(struct http_exchange *exchange)
 static void finish_later(struct http_exchange *exchange)
 {
     struct http_session *session = (struct http_session *)exchange;
-    bool is_last = send_reply(session, false);
 
+    if (exchange->is_tls) {
+        connection_resume(session->connection);
+        return;
+    }
+    bool is_last = send_reply(session, false);
     connection_give_back(session->connection, is_last);
+}
+
+static bool session_on_resume(void *handle)
+{
+    return send_reply(handle, false);
 }
 
 static enum protocol_step refuse(struct http_session *session)
@@ -175,6 +184,7 @@ const struct protocol *http_protocol(void)
         .open = session_open,
         .close = session_close,
         .on_bytes = session_on_bytes,
+        .on_resume = session_on_resume,
     };
     return &protocol;
 }

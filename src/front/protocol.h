@@ -26,6 +26,9 @@ struct protocol {
     void (*close)(void *session);
     /* `input` is valid until connection_consume(), which the protocol calls before it runs a request. */
     enum protocol_step (*on_bytes)(void *session, bytes input);
+    /* After connection_resume(), on a worker: sends the reply of the pending request. True: close
+     * behind it. */
+    bool (*on_resume)(void *session);
 };
 
 /* ---- what a session may do with its connection ------------------------------------------------------ */
@@ -36,6 +39,9 @@ void connection_consume(struct connection *connection, size_t len);
 void connection_send(struct connection *connection, bytes head, bytes body);
 /* Ends STEP_PENDING, on any thread, after the reply was sent. `is_last`: close behind it. */
 void connection_give_back(struct connection *connection, bool is_last);
+/* Ends STEP_PENDING, on any thread, instead of sending: a worker will call on_resume(). For TLS, because
+ * whoever has the reply may be committing for others and must not spend its time on encrypting. */
+void connection_resume(struct connection *connection);
 /* The server stops: replies should say that they are the last. */
 bool connection_is_stopping(const struct connection *connection);
 /* What the client sends and receives is encrypted. */

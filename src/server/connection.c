@@ -18,13 +18,16 @@
  * In FREE and HELD the claims are never 0, so a late event finds an owner and leaves. This is why the
  * memory of a connection is given back only with the whole set.
  *
- * The input buffer exists only while bytes wait in it, the output only while the socket does not take
- * them. While output waits, no further request is read: a client that does not fetch its replies stops
+ * The bytes themselves are the business of the channel, plain or encrypted. A reply that another thread
+ * prepared is sent by that thread if it is plain; encrypting is work, so it is then left to a worker
+ * (connection_resume), because the other thread may be the one that commits for everybody.
+ *
+ * The input buffer exists only while bytes wait in it. While output waits, no further request is read: a client that does not fetch its replies stops
  * only itself. After the last reply the sending side is shut down and the rest of the input is thrown
  * away, because closing with unread input would destroy the reply on its way.
  *
- * Threads: every field but `claims` and `is_hangup` belongs to the owner; the set's lists are guarded by
- * its lock. */
+ * Threads: every field but `claims` and the channel's `is_hangup` belongs to the owner; the set's lists
+ * are guarded by its lock. */
 #include "server/connection.h"
 #include "base/limits.h"
 
@@ -39,9 +42,8 @@ struct connection {
     struct source source; /* first, so that an event leads here */
     struct connection_set *set;
     _Atomic uint64_t claims;
-    _Atomic bool is_hangup; /* an event said that the peer has closed its side */
-    uint64_t seen;          /* claims before the socket was last asked */
-    int fd;
+    uint64_t seen; /* claims before the socket was last asked */
+    struct channel channel;
     bool is_loopback;
     const struct protocol *protocol;
     void *session;
@@ -49,15 +51,8 @@ struct connection {
         uint8_t *data;
         size_t from, upto;
     } input;
-    struct {
-        uint8_t *data;
-        size_t from, upto, room;
-    } output;
-    size_t drained_bytes;
-    bool is_dry;    /* a short read proved that the socket has nothing more */
-    bool is_broken; /* the socket failed, or memory did */
-    bool is_last;   /* close after the output is sent */
-    bool is_shut;   /* the sending side is closed, the rest of the input is thrown away */
+    bool is_resumed; /* the pending request has its reply; a worker sends it */
+    bool is_last;    /* close after the output is sent */
     struct connection *next_free;
 };
 
@@ -81,8 +76,6 @@ enum turn {
     TURN_HELD, /* a pending request owns the connection now */
     TURN_OVER, /* close it */
 };
-
-enum receipt { RECEIVED, NOTHING, ENDED };
 
 static void connection_on_event(struct source *source, uint32_t events);
 static void connection_run(struct connection *connection);
@@ -120,7 +113,7 @@ status connection_set_open(struct pool *pool, const struct log *log, struct metr
 void connection_set_close(struct connection_set *set)
 {
     for (size_t i = 0; i < set->made_count; i++) {
-        if (set->made[i]->fd >= 0)
+        if (set->made[i]->channel.fd >= 0)
             connection_end(set->made[i]);
         memory_give(set->made[i]);
     }
@@ -154,7 +147,9 @@ static struct connection *make_connection(struct connection_set *set)
         return NULL;
     connection->source.on_event = connection_on_event;
     connection->set = set;
-    connection->fd = -1;
+    connection->channel.fd = -1;
+    connection->channel.log = set->log;
+    connection->channel.metrics = set->metrics;
     atomic_store(&connection->claims, 1);
     set->made[set->made_count++] = connection;
     return connection;
@@ -206,19 +201,18 @@ static void refuse(struct connection_set *set, int fd, const struct protocol *pr
         log_event(set->log, LOG_WARNING, "connection.refused", "limit=%d", LIMIT_CONNECTIONS);
 }
 
-void connection_set_add(struct connection_set *set, struct client client,
-                        const struct protocol *protocol, void *protocol_context)
+void connection_set_add(struct connection_set *set, struct client client, const struct offer *offer)
 {
     struct connection *connection = take_free(set);
 
     if (!connection) {
-        refuse(set, client.fd, protocol);
+        refuse(set, client.fd, offer->protocol);
         return;
     }
-    connection->fd = client.fd;
+    channel_open(&connection->channel, client.fd, offer->tls);
     connection->is_loopback = client.is_loopback;
-    connection->protocol = protocol;
-    connection->session = protocol->open(protocol_context, connection);
+    connection->protocol = offer->protocol;
+    connection->session = offer->protocol->open(offer->context, connection);
     uint32_t events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
     if (!connection->session || !pool_watch(set->pool, client.fd, events, &connection->source)) {
         connection_end(connection);
@@ -261,16 +255,21 @@ static void connection_on_event(struct source *source, uint32_t events)
     struct connection *connection = (struct connection *)source;
 
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-        atomic_store(&connection->is_hangup, true);
+        atomic_store(&connection->channel.is_hangup, true);
     if (events == 0 || atomic_fetch_add(&connection->claims, 1) == 0)
         connection_run(connection);
 }
 
 static void connection_run(struct connection *connection)
 {
+    if (connection->is_resumed) {
+        connection->is_resumed = false;
+        if (connection->protocol->on_resume(connection->session))
+            connection->is_last = true;
+    }
     do {
         connection->seen = atomic_load(&connection->claims);
-        connection->is_dry = false;
+        channel_wake(&connection->channel);
         switch (serve(connection)) {
         case TURN_IDLE:
             break;
@@ -307,11 +306,17 @@ void connection_give_back(struct connection *connection, bool is_last)
 {
     if (is_last)
         connection->is_last = true;
-    bool has_more = connection->input.from < connection->input.upto || !connection->is_dry ||
-                    connection->is_last || connection->is_broken ||
-                    connection_is_stopping(connection);
+    bool has_more = connection->input.from < connection->input.upto ||
+                    channel_may_receive(&connection->channel) || connection->is_last ||
+                    connection->channel.is_broken || connection_is_stopping(connection);
     if (has_more || !leave(connection))
         pool_post(connection->set->pool, &connection->source);
+}
+
+void connection_resume(struct connection *connection)
+{
+    connection->is_resumed = true;
+    pool_post(connection->set->pool, &connection->source);
 }
 
 static void connection_end(struct connection *connection)
@@ -319,14 +324,9 @@ static void connection_end(struct connection *connection)
     if (connection->session)
         connection->protocol->close(connection->session);
     connection->session = NULL;
-    close(connection->fd);
-    connection->fd = -1;
+    channel_close(&connection->channel);
     give_input(connection);
-    memory_give(connection->output.data);
-    memset(&connection->output, 0, sizeof(connection->output));
-    connection->drained_bytes = 0;
-    connection->is_broken = connection->is_last = connection->is_shut = false;
-    atomic_store(&connection->is_hangup, false);
+    connection->is_last = false;
     put_free(connection);
 }
 
@@ -337,8 +337,7 @@ bool connection_is_stopping(const struct connection *connection)
 
 bool connection_is_tls(const struct connection *connection)
 {
-    (void)connection;
-    return false;
+    return connection->channel.kind == CHANNEL_TLS;
 }
 
 bool connection_is_loopback(const struct connection *connection)
@@ -348,36 +347,13 @@ bool connection_is_loopback(const struct connection *connection)
 
 /* ---- serving ---------------------------------------------------------------------------------------- */
 
-static bool has_output(const struct connection *connection)
-{
-    return connection->output.from < connection->output.upto;
-}
-
-/* Sends what waits; a socket that takes no more will tell by an event. */
-static void flush(struct connection *connection)
-{
-    while (has_output(connection) && !connection->is_broken) {
-        ssize_t sent = send(connection->fd, connection->output.data + connection->output.from,
-                            connection->output.upto - connection->output.from,
-                            MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent >= 0)
-            connection->output.from += (size_t)sent;
-        else if (errno == EAGAIN)
-            return;
-        else if (errno != EINTR)
-            connection->is_broken = true;
-    }
-    memory_give(connection->output.data);
-    memset(&connection->output, 0, sizeof(connection->output));
-}
-
 static enum turn serve(struct connection *connection)
 {
     for (unsigned served = 0; served < LIMIT_TURN_REQUESTS; served++) {
-        flush(connection);
-        if (connection->is_broken)
+        channel_flush(&connection->channel);
+        if (connection->channel.is_broken)
             return TURN_OVER;
-        if (has_output(connection))
+        if (channel_has_output(&connection->channel))
             return atomic_load(&connection->set->is_cut) ? TURN_OVER : TURN_IDLE;
         if (connection->is_last)
             return drain(connection);
@@ -398,6 +374,10 @@ static enum turn run_input(struct connection *connection)
                 return TURN_OVER;
             if (receipt == NOTHING)
                 return TURN_IDLE;
+            if (receipt == FAILED) {
+                connection->is_last = true;
+                return TURN_LONG;
+            }
         }
         bytes input = bytes_of(connection->input.data + connection->input.from,
                                connection->input.upto - connection->input.from);
@@ -419,46 +399,23 @@ static enum turn run_input(struct connection *connection)
 /* The last reply is out. */
 static enum turn drain(struct connection *connection)
 {
-    if (!connection->is_shut)
-        shutdown(connection->fd, SHUT_WR);
-    connection->is_shut = true;
-    for (;;) {
-        connection->drained_bytes += connection->input.upto - connection->input.from;
-        connection->input.from = connection->input.upto;
-        if (connection->drained_bytes > LIMIT_DRAIN_BYTES)
-            return TURN_OVER;
-        enum receipt receipt = receive(connection);
-        if (receipt == ENDED || (receipt == NOTHING && connection_is_stopping(connection)))
-            return TURN_OVER;
-        if (receipt == NOTHING)
-            return TURN_IDLE;
-    }
+    connection->input.from = connection->input.upto;
+    channel_shut(&connection->channel);
+    if (channel_drop(&connection->channel) == NOTHING && !connection_is_stopping(connection))
+        return TURN_IDLE;
+    return TURN_OVER;
 }
 
-/* Only when all earlier input was consumed. A short read means that the socket is empty, unless the
- * peer has closed its side, which one more read must find out. */
+/* Only when all earlier input was consumed. */
 static enum receipt receive(struct connection *connection)
 {
-    if (connection->is_dry)
-        return NOTHING;
     if (!connection->input.data)
         connection->input.data = memory_take(LIMIT_INPUT_BYTES);
     if (!connection->input.data)
         return ENDED;
-    connection->input.from = connection->input.upto = 0;
-    ssize_t len;
-    do {
-        len = recv(connection->fd, connection->input.data, LIMIT_INPUT_BYTES, MSG_DONTWAIT);
-    } while (len < 0 && errno == EINTR);
-    if (len < 0 && errno == EAGAIN) {
-        connection->is_dry = true;
-        return NOTHING;
-    }
-    if (len <= 0)
-        return ENDED;
-    connection->input.upto = (size_t)len;
-    connection->is_dry = len < LIMIT_INPUT_BYTES && !atomic_load(&connection->is_hangup);
-    return RECEIVED;
+    connection->input.from = 0;
+    return channel_receive(&connection->channel, connection->input.data, LIMIT_INPUT_BYTES,
+                           &connection->input.upto);
 }
 
 void connection_consume(struct connection *connection, size_t len)
@@ -467,50 +424,7 @@ void connection_consume(struct connection *connection, size_t len)
     connection->input.from += len;
 }
 
-/* Keeps what the socket did not take. */
-static void keep_output(struct connection *connection, bytes rest)
-{
-    size_t wanted;
-
-    if (rest.len == 0 || connection->is_broken)
-        return;
-    if (!size_add(connection->output.upto, rest.len, &wanted)) {
-        connection->is_broken = true;
-        return;
-    }
-    if (wanted > connection->output.room) {
-        uint8_t *larger = memory_resize(connection->output.data, wanted);
-        if (!larger) {
-            connection->is_broken = true;
-            return;
-        }
-        connection->output.data = larger;
-        connection->output.room = wanted;
-    }
-    memcpy(connection->output.data + connection->output.upto, rest.data, rest.len);
-    connection->output.upto = wanted;
-}
-
 void connection_send(struct connection *connection, bytes head, bytes body)
 {
-    struct iovec parts[] = {
-        {(void *)head.data,  head.len},
-        { (void *)body.data, body.len}
-    };
-    struct msghdr message = { .msg_iov = parts, .msg_iovlen = ARRAY_COUNT(parts) };
-    ssize_t sent = 0;
-
-    if (connection->is_broken)
-        return;
-    if (!has_output(connection)) {
-        do {
-            sent = sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-        } while (sent < 0 && errno == EINTR);
-        if (sent < 0 && errno != EAGAIN)
-            connection->is_broken = true;
-    }
-    size_t done = sent > 0 ? (size_t)sent : 0;
-    if (done < head.len)
-        keep_output(connection, bytes_from(head, done));
-    keep_output(connection, bytes_from(body, done > head.len ? done - head.len : 0));
+    channel_send(&connection->channel, head, body);
 }

@@ -3,7 +3,8 @@
 #ifndef SERVER_CONNECTION_H
 #define SERVER_CONNECTION_H
 
-#include "front/front.h"
+#include "server/channel.h"
+#include "server/offer.h"
 #include "server/pool.h"
 
 struct connection_set;
@@ -22,7 +23,7 @@ struct client {
 };
 /* Takes the accepted socket over and serves what has already arrived; on a worker. */
 void connection_set_add(struct connection_set *set, struct client client,
-                        const struct protocol *protocol, void *protocol_context);
+                        const struct offer *offer);
 
 /* From now on a connection closes as soon as no request runs on it and its replies are sent. */
 void connection_set_stop(struct connection_set *set);

@@ -12,8 +12,8 @@ struct pages {
     bool has_test_commands;
 };
 
-/* A page has this path, so that pages_handle() answers it; everything else may go to a face. */
-bool pages_knows(const struct pages *pages, bytes path);
+/* The path belongs to the server, there is a page or none; everything else may go to a face. */
+bool pages_knows(bytes path);
 enum http_answer pages_handle(void *pages, struct http_exchange *exchange);
 /* One line for each page, for --help. */
 void pages_describe(struct buffer *out);

@@ -31,8 +31,7 @@ struct listener {
     struct server *server;
     int fd;
     int spare_fd; /* given up for a moment when the process has no descriptor left */
-    const struct protocol *protocol;
-    void *context;
+    struct offer offer;
 };
 
 struct server {
@@ -141,7 +140,7 @@ static int open_listening(const struct address *address)
 }
 
 status server_listen(struct server *server, struct arena *arena, const struct address *address,
-                     const struct protocol *protocol, void *context, struct address *actual_out)
+                     struct offer offer, struct address *actual_out)
 {
     ASSERT(server->listener_count < LIMIT_LISTENERS);
     *actual_out = *address;
@@ -158,8 +157,7 @@ status server_listen(struct server *server, struct arena *arena, const struct ad
         .server = server,
         .fd = fd,
         .spare_fd = open_spare(),
-        .protocol = protocol,
-        .context = context,
+        .offer = offer,
     };
     return STATUS_OK;
 }
@@ -206,7 +204,7 @@ static void listener_on_event(struct source *source, uint32_t events)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     connection_set_add(server->connections,
                        (struct client){ .fd = fd, .is_loopback = address_is_loopback(&peer) },
-                       listener->protocol, listener->context);
+                       &listener->offer);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------- */

@@ -6,7 +6,9 @@
 
 #include "front/front.h"
 #include "server/address.h"
+#include "server/certificate.h"
 #include "server/config.h"
+#include "server/offer.h"
 #include "server/pages.h"
 
 struct server;
@@ -21,11 +23,12 @@ MUST_USE status server_open(const struct log *log, struct metrics *metrics, stru
 /* After server_run(), or if it never ran. */
 void server_close(struct server *server);
 
-/* Listens at `address`; the address with the real port is in `actual_out`. `context` is the protocol's, borrowed.
- * IO_ERROR when the address cannot be used, with the reason. Clients are served from server_start() on. */
+/* Listens at `address`; the address with the real port is in `actual_out`. What the offer names is
+ * borrowed. IO_ERROR when the address cannot be used, with the reason. Clients are served from
+ * server_start() on. */
 MUST_USE status server_listen(struct server *server, struct arena *arena,
-                              const struct address *address, const struct protocol *protocol,
-                              void *context, struct address *actual_out);
+                              const struct address *address, struct offer offer,
+                              struct address *actual_out);
 MUST_USE status server_start(struct server *server, struct arena *arena);
 
 /* Returns when a signal or server_stop() ended the service: no new connections, running requests have
