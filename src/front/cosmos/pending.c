@@ -10,24 +10,6 @@ __attribute__((weak)) status user_forget_database(struct call *call, uint32_t da
     return STATUS_OK;
 }
 
-__attribute__((weak)) void auth_seal(const struct auth *auth, const char *purpose, bytes text,
-                                     uint8_t seal_out[AUTH_SEAL_BYTES])
-{
-    (void)auth;
-    memset(seal_out, 0, AUTH_SEAL_BYTES);
-    uint64_t sum = bytes_hash(text, bytes_hash(bytes_of_text(purpose), 1));
-    memcpy(seal_out, &sum, sizeof(sum));
-}
-
-__attribute__((weak)) bool auth_seal_holds(const struct auth *auth, const char *purpose, bytes text,
-                                           const uint8_t seal[AUTH_SEAL_BYTES])
-{
-    uint8_t want[AUTH_SEAL_BYTES];
-
-    auth_seal(auth, purpose, text, want);
-    return memcmp(want, seal, sizeof(want)) == 0;
-}
-
 #define PENDING(handler)                                            \
     __attribute__((weak)) status serve_##handler(struct call *call) \
     {                                                               \

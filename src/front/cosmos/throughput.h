@@ -18,4 +18,17 @@ MUST_USE status throughput_admit(struct call *call);
 /* Takes what the request cost; may leave the bucket in debt. Callable from every thread, never waits. */
 void throughput_draw(struct call *call, charge_units charge);
 
+/* ---- the buckets themselves ------------------------------------------------------------------------- */
+
+/* Whose bucket it is, how many request units flow into it per second, and when it is asked. */
+struct throughput_bucket {
+    uint32_t owner; /* not 0 */
+    uint32_t units_per_s;
+    int64_t now_ms; /* monotonic */
+};
+/* 0 if there is something in the bucket, otherwise how many milliseconds from now there will be. */
+unsigned throughput_wait_ms(struct throughput *throughput, struct throughput_bucket bucket);
+void throughput_take(struct throughput *throughput, struct throughput_bucket bucket,
+                     charge_units charge);
+
 #endif

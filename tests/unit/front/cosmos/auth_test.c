@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "tests/support/asked.h"
-#include "tests/support/signer.h"
 
 #define GET_DB "m9v/jffN+Zj4NTfRphmCLtJSPe4mMG6ovI92ChyjpgQ=" /* get dbs dbs/Db */
 #define READ_ONLY_GET_DB "b1Vii4lF8F98UBnyfhhpH2Dh4VG21ELYBijqaIvs88k="
@@ -361,30 +360,5 @@ TEST(auth, seals_hold_for_their_text_purpose_and_key_only)
         seal[i] ^= 1;
     }
     asked_close(&other);
-    asked_close(&asked);
-}
-
-TEST(auth, what_the_signer_of_the_tests_signs_is_accepted)
-{
-    const struct {
-        const char *method, *target;
-    } rows[] = {
-        {"GET",     "/"                                           },
-        { "POST",   "/dbs"                                        },
-        { "GET",    "/dbs/d/colls"                                },
-        { "DELETE", "/dbs/d/colls/c/docs/a%2Fb%20%C3%A9"          },
-        { "POST",   "/dbs/d/colls/c/operations/partitionkeydelete"},
-    };
-    struct asked asked;
-
-    asked_open(&asked, NULL, NULL);
-    EACH_ROW(rows, r) {
-        asked_for(&asked, r->method, r->target);
-        const char *date = signer_date(asked.arena, ASKED_NOW + 2000);
-        asked_header(&asked, "authorization",
-                     signer_authorization(asked.arena, r->method, r->target, date));
-        asked_header(&asked, "x-ms-date", date);
-        CHECK_EQ(asked_identify(&asked), 200, "%s: %s", r->target, message(&asked));
-    }
     asked_close(&asked);
 }

@@ -1,0 +1,124 @@
+/* Enforced throughput: buckets under a clock that only the test moves. */
+#include "front/cosmos/throughput.h"
+
+#include "tests/check.h"
+
+/* 400 units per second, at this many milliseconds. */
+static struct throughput_bucket at(int64_t now_ms)
+{
+    return (struct throughput_bucket){ .owner = 7, .units_per_s = 400, .now_ms = now_ms };
+}
+
+TEST(throughput, a_full_bucket_holds_the_units_of_one_second)
+{
+    struct throughput *t = throughput_open();
+
+    CHECK_EQ(throughput_wait_ms(t, at(1000)), 0, "an untouched bucket is full");
+    throughput_take(t, at(1000), 39999);
+    CHECK_EQ(throughput_wait_ms(t, at(1000)), 0, "a hundredth is left");
+    throughput_take(t, at(1000), 1);
+    CHECK_EQ(throughput_wait_ms(t, at(1000)), 1, "it is empty");
+    CHECK_EQ(throughput_wait_ms(t, at(1001)), 0, "four tenths of a unit came in");
+    throughput_close(t);
+}
+
+TEST(throughput, a_debt_is_waited_for_exactly_as_long_as_it_takes)
+{
+    struct throughput *t = throughput_open();
+
+    /* 400 are there, 1000 are taken: 600 are missing, that is a second and a half. */
+    throughput_take(t, at(0), 100000);
+    CHECK_EQ(throughput_wait_ms(t, at(0)), 1501, "");
+    CHECK_EQ(throughput_wait_ms(t, at(1000)), 501, "");
+    CHECK_EQ(throughput_wait_ms(t, at(1500)), 1, "what was missing is there, and nothing more");
+    CHECK_EQ(throughput_wait_ms(t, at(1501)), 0, "");
+    throughput_close(t);
+}
+
+TEST(throughput, a_bucket_never_holds_more_than_a_second)
+{
+    struct throughput *t = throughput_open();
+
+    throughput_take(t, at(0), 100);
+    throughput_take(t, at(3600000), 40000);
+    CHECK_EQ(throughput_wait_ms(t, at(3600000)), 1, "an hour has filled it once");
+    throughput_close(t);
+}
+
+TEST(throughput, steady_use_at_the_rate_is_never_refused)
+{
+    struct throughput *t = throughput_open();
+    unsigned refused = 0, served = 0;
+
+    for (int64_t ms = 0; ms < 60000; ms += 5, served++) {
+        refused += throughput_wait_ms(t, at(ms)) != 0;
+        throughput_take(t, at(ms), 200); /* 2 units in 5 ms are 400 in a second */
+    }
+    CHECK_EQ(refused, 0, "of %u", served);
+    throughput_close(t);
+}
+
+TEST(throughput, twice_the_rate_is_served_every_second_time)
+{
+    struct throughput *t = throughput_open();
+    uint64_t spent = 0;
+
+    for (int64_t ms = 0; ms < 60000; ms++) {
+        if (throughput_wait_ms(t, at(ms)) != 0)
+            continue;
+        throughput_take(t, at(ms), 80); /* 0.8 units in a millisecond would be 800 in a second */
+        spent += 80;
+    }
+    /* A minute at 400, and the second that was in the bucket at first; in hundredths. */
+    CHECK_THAT(spent >= 61 * 40000 - 100 && spent <= 61 * 40000 + 100, "%d", (int)spent);
+    throughput_close(t);
+}
+
+TEST(throughput, a_higher_rate_pays_a_debt_sooner)
+{
+    struct throughput *t = throughput_open();
+    struct throughput_bucket fast = { .owner = 7, .units_per_s = 4000 };
+
+    throughput_take(t, fast, 100000);
+    CHECK_EQ(throughput_wait_ms(t, fast), 0, "1000 of 4000");
+    throughput_take(t, at(0), 100000);
+    CHECK_EQ(throughput_wait_ms(t, at(0)), 1751, "a quarter of a second, and 1000 at 400");
+    throughput_close(t);
+}
+
+TEST(throughput, owners_do_not_draw_from_each_other)
+{
+    struct throughput *t = throughput_open();
+    struct throughput_bucket other = at(0);
+
+    other.owner = 8;
+    throughput_take(t, at(0), 100000);
+    CHECK_EQ(throughput_wait_ms(t, other), 0, "");
+    throughput_close(t);
+}
+
+TEST(throughput, more_owners_than_buckets_forget_the_fullest_first)
+{
+    struct throughput *t = throughput_open();
+    struct throughput_bucket bucket = at(0);
+
+    throughput_take(t, at(0), 40000000);
+    for (uint32_t owner = 100; owner < 100 + 4 * LIMIT_THROUGHPUT_BUCKETS; owner++) {
+        bucket.owner = owner;
+        throughput_take(t, bucket, 100);
+        CHECK_EQ(throughput_wait_ms(t, bucket), 0, "%u", owner);
+    }
+    CHECK_EQ(throughput_wait_ms(t, at(0)), 999001, "the deepest debt stays");
+    throughput_close(t);
+}
+
+TEST(throughput, the_largest_charge_does_not_wrap)
+{
+    struct throughput *t = throughput_open();
+    struct throughput_bucket slow = { .owner = 7, .units_per_s = 0 };
+
+    for (int i = 0; i < 1000; i++)
+        throughput_take(t, slow, UINT32_MAX);
+    CHECK_EQ(throughput_wait_ms(t, slow), INT32_MAX, "");
+    throughput_close(t);
+}
