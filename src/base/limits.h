@@ -60,7 +60,7 @@
 /* Sort expressions, and aggregates, of one query. */
 #define LIMIT_QUERY_ORDERS 8
 #define LIMIT_QUERY_AGGREGATES 64
-/* Separate stretches of an index that one condition may ask for; more are taken as one stretch. */
+/* Separate stretches of an index that one condition may ask for; with more, the index is not used. */
 #define LIMIT_QUERY_RANGES 10000
 /* Work of one page unless said otherwise: keys and index rows looked at, bytes of documents loaded. */
 #define LIMIT_QUERY_PAGE_ROWS 50000

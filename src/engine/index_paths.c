@@ -146,19 +146,18 @@ status index_check_patterns(struct arena *arena, const struct index_definition *
 struct path_walk {
     struct arena *arena;
     const struct index *index;
-    const struct path_pattern *patterns;
-    size_t pattern_count;
     struct step steps[LIMIT_NESTING_DEPTH + 1];
     size_t depth;
     struct index_entries *out;
 };
 
-static bool pattern_matches(const struct path_pattern *pattern, const struct path_walk *walk)
+static bool pattern_matches(const struct path_pattern *pattern, const struct step *steps,
+                            size_t depth)
 {
-    if (pattern->count > walk->depth || (!pattern->is_subtree && pattern->count != walk->depth))
+    if (pattern->count > depth || (!pattern->is_subtree && pattern->count != depth))
         return false;
     for (size_t i = 0; i < pattern->count; i++) {
-        const struct step *want = &pattern->steps[i], *have = &walk->steps[i];
+        const struct step *want = &pattern->steps[i], *have = &steps[i];
         if (want->is_array != have->is_array ||
             (!want->is_array && !bytes_equal(want->name, have->name)))
             return false;
@@ -175,13 +174,18 @@ static bool is_more_exact(const struct path_pattern *a, const struct path_patter
     return !a->is_included;
 }
 
-static bool is_included(const struct path_walk *walk)
+static size_t pattern_count(const struct index *index)
+{
+    return index->definition.included_count + index->definition.excluded_count;
+}
+
+static bool is_included(const struct index *index, const struct step *steps, size_t depth)
 {
     const struct path_pattern *best = NULL;
 
-    for (size_t i = 0; i < walk->pattern_count; i++) {
-        const struct path_pattern *pattern = &walk->patterns[i];
-        if (pattern_matches(pattern, walk) && (!best || is_more_exact(pattern, best)))
+    for (size_t i = 0; i < pattern_count(index); i++) {
+        const struct path_pattern *pattern = &index->patterns[i];
+        if (pattern_matches(pattern, steps, depth) && (!best || is_more_exact(pattern, best)))
             best = pattern;
     }
     return best && best->is_included;
@@ -202,7 +206,7 @@ static status walk_scalar(struct path_walk *walk, struct value value)
     struct buffer key = buffer_in(walk->arena);
     bytes values;
 
-    if (!is_included(walk))
+    if (!is_included(walk->index, walk->steps, walk->depth))
         return STATUS_OK;
     append_steps(&key, walk->steps, walk->depth);
     key_append_value(&key, value, KEY_ASCENDING);
@@ -235,8 +239,6 @@ status index_collect_paths(struct arena *arena, const struct index *index, bytes
     TRY(ARENA_NEW(arena, 1, &walk));
     walk->arena = arena;
     walk->index = index;
-    walk->patterns = index->patterns;
-    walk->pattern_count = index->definition.included_count + index->definition.excluded_count;
     walk->out = out;
     return walk_container(walk, (struct value){ .type = VALUE_DOCUMENT, .raw = document });
 }
@@ -251,4 +253,15 @@ void scan_append_path_prefix(struct buffer *out, bytes path)
         return;
     }
     append_steps(out, pattern.steps, pattern.count);
+}
+
+bool scan_covers_path(struct arena *arena, const struct index *index, bytes path)
+{
+    struct path_pattern pattern = { 0 };
+    bool is_ended;
+
+    if (index->definition.kind != INDEX_PATHS || index->definition.is_partial ||
+        parse_steps(arena, path, &pattern, &is_ended).code != OK)
+        return false;
+    return is_included(index, pattern.steps, pattern.count);
 }

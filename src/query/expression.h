@@ -79,5 +79,15 @@ MUST_USE status expression_array(struct arena *arena, const struct expression *c
 MUST_USE status expression_aggregate(struct arena *arena, uint32_t number,
                                      const struct expression **out);
 bool expression_equal(const struct expression *a, const struct expression *b);
+/* Does its value depend on the row? */
+bool expression_uses_variable(const struct expression *expression);
+/* How many arguments a function takes. */
+struct function_arity {
+    size_t least, most;
+};
+struct function_arity function_arity(enum function function);
+/* The literal that a constant expression is, or the expression itself. */
+MUST_USE status expression_fold(struct arena *arena, const struct query_rules *rules,
+                                const struct expression *expression, const struct expression **out);
 
 #endif

@@ -1,25 +1,470 @@
-/* Page: runs a query for one page. */
+/* Page: runs a query for one page.
+ *
+ * A plan says where the documents come from, a cursor walks them, the condition picks the rows; then one
+ * of three ends: rows are given as they come, or the first of an order are collected and given, or all of
+ * them become one row. The state of the page before says where to begin, the state that is left says where
+ * to go on.
+ *
+ * Everything that is computed for a row lives in a scratch arena of its own, because the sink's output
+ * usually grows in the arena of the request meanwhile.
+ *
+ * Keeps: a row is given only after its document fulfilled the whole condition under this request's `now`.
+ * Threads: a page belongs to its request. Start reading at query_run_page(). */
+#include "query/aggregate.h"
+#include "query/cursor.h"
 #include "query/query.h"
+#include "query/sorter.h"
+#include "query/state.h"
+
+/* How many rows a full page looks ahead to find out that it was the last. */
+enum { LOOK_AHEAD_ROWS = 64 };
+
+struct run {
+    const struct query *query;
+    const struct query_source *source;
+    const struct query_limits *limits;
+    query_sink *sink;
+    void *context;
+    struct query_page *page;
+    struct arena *arena;   /* of the request: what outlives the page */
+    struct arena *scratch; /* of the row */
+    struct plan plan;
+    struct cursor cursor;
+    struct evaluation evaluation;
+    struct page_state state; /* of this page, moving on */
+    bool is_resumed;
+    bool is_finished;
+};
+
+/* ---- beginning -------------------------------------------------------------------------------------- */
+
+/* Everything a position depends on. */
+static uint64_t fingerprint(const struct run *run)
+{
+    uint64_t hash = run->query->fingerprint;
+
+    hash = bytes_hash(run->source->partition, hash);
+    return run->source->collection ? hash ^ (uint64_t)run->source->collection->id << 32 : hash;
+}
+
+static status refuse_state(struct run *run, status why)
+{
+    run->page->is_state_refused = true;
+    return why;
+}
+
+static status begin_state(struct run *run, bytes state)
+{
+    run->is_resumed = state.len > 0;
+    run->state = (struct page_state){ .fingerprint = fingerprint(run),
+                                      .skip = run->query->skip,
+                                      .remaining = run->query->limit };
+    if (!run->is_resumed)
+        return STATUS_OK;
+    status s = state_read(run->arena, state, &run->state);
+    if (s.code == OK &&
+        (run->state.fingerprint != fingerprint(run) || run->state.skip > run->query->skip ||
+         run->state.remaining > run->query->limit || !run->query->has_source))
+        s = status_of(INVALID, "the state belongs to another query");
+    return s.code == OK ? s : refuse_state(run, s);
+}
+
+static enum page_mode mode_of(const struct run *run)
+{
+    if (run->query->aggregate_count)
+        return MODE_AGGREGATE;
+    bool needs_sort = run->query->is_distinct || (run->query->order_count && !run->plan.is_ordered);
+    return needs_sort && run->query->has_source ? MODE_SORT : MODE_STREAM;
+}
+
+/* A sorted page may find its documents another way than the page before, because its position is one in
+ * the order; the others go on where the cursor stood. */
+static status begin_plan(struct run *run)
+{
+    bool is_sort = run->is_resumed && run->state.mode == MODE_SORT;
+    const struct plan_choice *wanted = run->is_resumed && !is_sort ? &run->state.choice : NULL;
+    status s = plan_make(run->arena, run->query, run->source, wanted, &run->plan);
+
+    if (s.code == INVALID && run->is_resumed)
+        return refuse_state(run, s);
+    TRY(s);
+    if (is_sort)
+        run->plan.is_ordered = false;
+    if (run->is_resumed && run->state.mode != mode_of(run))
+        return refuse_state(run, status_of(INVALID, "the state is not one of such a query"));
+    run->state.mode = mode_of(run);
+    run->state.choice = run->plan.choice;
+    run->page->explain.access = run->plan.choice.access;
+    run->page->explain.index = run->plan.index;
+    run->page->explain.path = run->plan.path;
+    run->page->explain.is_sorted = run->state.mode == MODE_SORT;
+    bytes after = run->state.mode == MODE_SORT ? BYTES_NONE : run->state.position;
+    s = cursor_open(&run->cursor, &run->plan, run->source, after, &run->page->explain);
+    return s.code == INVALID ? refuse_state(run, s) : s;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------- */
+
+static bool is_worn_out(const struct run *run)
+{
+    const struct query_explain *done = &run->page->explain;
+    uint64_t rows = run->limits->rows ? run->limits->rows : LIMIT_QUERY_PAGE_ROWS;
+    uint64_t loaded = run->limits->loaded_bytes ? run->limits->loaded_bytes
+                                                : LIMIT_QUERY_PAGE_LOADED_BYTES;
+
+    return done->rows >= rows || done->loaded_bytes >= loaded;
+}
+
+/* A document with several rows in the index counts where its value is the one that queries see. */
+static status is_own_entry(struct run *run, bool *out)
+{
+    struct value value;
+    bytes key;
+
+    *out = true;
+    if (!run->plan.entry)
+        return STATUS_OK;
+    TRY(evaluate(&run->evaluation, run->plan.entry, &value));
+    TRY(range_encode(run->scratch, value, &key));
+    *out = bytes_equal(key, cursor_entry(&run->cursor));
+    return STATUS_OK;
+}
+
+/* Does the row under the cursor belong to the query? Binds its document. */
+static status is_match(struct run *run, bool *out)
+{
+    arena_reset(run->scratch);
+    evaluation_bind(&run->evaluation, NULL);
+    *out = true;
+    if (run->plan.needs_document) {
+        TRY(cursor_load(&run->cursor));
+        evaluation_bind(&run->evaluation, &run->cursor.document);
+        TRY(is_own_entry(run, out));
+    }
+    if (*out && run->query->where)
+        TRY(evaluate_condition(&run->evaluation, run->query->where, out));
+    return STATUS_OK;
+}
+
+/* Gives the row that is bound, if its output is there; counts it. */
+static status give(struct run *run)
+{
+    struct query_explain *explain = &run->page->explain;
+    struct value row;
+    size_t len = 0;
+
+    TRY(evaluate(&run->evaluation, run->query->output, &row));
+    if (value_kind_of(row) == KIND_MISSING)
+        return STATUS_OK;
+    if (run->state.skip) {
+        run->state.skip--;
+        return STATUS_OK;
+    }
+    if (run->state.remaining == 0)
+        return STATUS_OK;
+    TRY(run->sink(run->context, row, &len));
+    if (run->state.remaining != QUERY_UNLIMITED)
+        run->state.remaining--;
+    explain->output_count++;
+    explain->output_bytes += len;
+    return STATUS_OK;
+}
+
+static bool is_full(const struct run *run)
+{
+    const struct query_explain *done = &run->page->explain;
+
+    return done->output_count >= run->limits->items ||
+           (run->limits->output_bytes && done->output_bytes >= run->limits->output_bytes);
+}
+
+/* ---- rows as they come ------------------------------------------------------------------------------ */
+
+/* A page that is full is also the last one if nothing more matches nearby. */
+static status look_ahead(struct run *run)
+{
+    for (int i = 0; i < LOOK_AHEAD_ROWS; i++) {
+        bool has_row, is_wanted;
+        TRY(cursor_next(&run->cursor, &has_row));
+        run->is_finished = !has_row;
+        if (!has_row)
+            return STATUS_OK;
+        TRY(is_match(run, &is_wanted));
+        if (is_wanted)
+            return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+static status run_stream(struct run *run)
+{
+    for (;;) {
+        bool has_row, is_wanted;
+        if (run->state.remaining == 0) {
+            run->is_finished = true;
+            return STATUS_OK;
+        }
+        if (is_full(run))
+            return look_ahead(run);
+        if (is_worn_out(run))
+            return STATUS_OK;
+        TRY(cursor_next(&run->cursor, &has_row));
+        if (!has_row) {
+            run->is_finished = true;
+            return STATUS_OK;
+        }
+        TRY(is_match(run, &is_wanted));
+        if (is_wanted)
+            TRY(give(run));
+        if (is_full(run) || is_worn_out(run))
+            TRY(cursor_position(&run->cursor, run->arena, &run->state.position));
+    }
+}
+
+/* ---- rows in order ---------------------------------------------------------------------------------- */
+
+static status order_key(struct run *run, bytes *out, bool *has_output_out)
+{
+    struct buffer key = buffer_in(run->scratch);
+    struct value value;
+
+    *has_output_out = true;
+    for (size_t i = 0; i < run->query->order_count; i++) {
+        TRY(evaluate(&run->evaluation, run->query->orders[i].by, &value));
+        sorter_append_value(&key, run->query->rules, value, run->query->orders[i].is_descending);
+    }
+    if (run->query->is_distinct) {
+        TRY(evaluate(&run->evaluation, run->query->output, &value));
+        *has_output_out = value_kind_of(value) != KIND_MISSING;
+        sorter_append_value(&key, run->query->rules, value, false);
+    }
+    return buffer_finish(&key, out);
+}
+
+static status collect(struct run *run, struct sorter *sorter)
+{
+    for (;;) {
+        struct buffer key = buffer_in(run->scratch);
+        struct sort_entry entry;
+        bool has_row, is_wanted;
+        TRY(cursor_next(&run->cursor, &has_row));
+        if (!has_row)
+            return sorter_finish(sorter);
+        TRY(is_match(run, &is_wanted));
+        if (is_wanted)
+            TRY(order_key(run, &entry.order_key, &is_wanted));
+        if (!is_wanted)
+            continue;
+        key = buffer_in(run->scratch);
+        cursor_append_key(&run->cursor, &key);
+        TRY(buffer_finish(&key, &entry.key));
+        TRY(sorter_add(sorter, entry));
+    }
+}
+
+static status give_entry(struct run *run, const struct sort_entry *entry)
+{
+    enum expression_kind output = run->query->output->kind;
+    bool is_there;
+
+    /* An object is always there, so the rows that are left out need not be looked at again. */
+    if (run->state.skip && (output == EXPRESSION_OBJECT || output == EXPRESSION_VARIABLE)) {
+        run->state.skip--;
+        return STATUS_OK;
+    }
+    TRY(cursor_fetch(&run->cursor, entry->key, &is_there));
+    if (!is_there)
+        return STATUS_OK;
+    arena_reset(run->scratch);
+    evaluation_bind(&run->evaluation, &run->cursor.document);
+    return give(run);
+}
+
+static status give_sorted(struct run *run, const struct sorter *sorter)
+{
+    size_t at = 0;
+
+    for (; at < sorter->count && !is_full(run) && run->state.remaining; at++)
+        TRY(give_entry(run, &sorter->entries[at]));
+    run->is_finished = run->state.remaining == 0 || (at == sorter->count && !sorter->has_dropped);
+    if (run->is_finished || at == 0)
+        return STATUS_OK;
+    TRY(arena_copy(run->arena, sorter->entries[at - 1].order_key, &run->state.order_key));
+    return arena_copy(run->arena,
+                      run->query->is_distinct ? BYTES_NONE : sorter->entries[at - 1].key,
+                      &run->state.position);
+}
+
+static size_t wanted_rows(const struct run *run)
+{
+    uint64_t rows = run->limits->items;
+
+    if (run->state.remaining < rows)
+        rows = run->state.remaining;
+    return run->state.skip > LIMIT_QUERY_SORT_ROWS || rows > LIMIT_QUERY_SORT_ROWS
+               ? LIMIT_QUERY_SORT_ROWS
+               : (size_t)(rows + run->state.skip);
+}
+
+static status run_sorted(struct run *run)
+{
+    struct sort_entry after = { .order_key = run->state.order_key, .key = run->state.position };
+    struct sorter sorter;
+    status s = sorter_open(&sorter, run->arena, wanted_rows(run), run->query->is_distinct,
+                           run->is_resumed ? &after : NULL);
+
+    if (s.code == OK)
+        s = collect(run, &sorter);
+    if (s.code == OK)
+        s = give_sorted(run, &sorter);
+    sorter_close(&sorter);
+    return s;
+}
+
+/* ---- one row made of all ---------------------------------------------------------------------------- */
+
+static status give_sums(struct run *run, const struct sums *sums)
+{
+    TRY(sums_results(sums, &run->evaluation.aggregates));
+    arena_reset(run->scratch);
+    evaluation_bind(&run->evaluation, NULL);
+    run->is_finished = true;
+    return give(run);
+}
+
+static status count_by_figures(struct run *run, struct sums *sums)
+{
+    struct collection_figures figures;
+
+    TRY(collection_figures(run->source->request, run->source->collection, &figures));
+    sums_add_rows(sums, figures.documents);
+    return give_sums(run, sums);
+}
+
+static status run_aggregate(struct run *run)
+{
+    struct sums sums;
+    status s = sums_open(&sums, run->arena, run->query, run->state.sums);
+
+    if (s.code == INVALID)
+        return refuse_state(run, s);
+    TRY(s);
+    if (run->plan.choice.access == ACCESS_FIGURES)
+        return count_by_figures(run, &sums);
+    for (;;) {
+        bool has_row, is_wanted;
+        TRY(cursor_next(&run->cursor, &has_row));
+        if (!has_row)
+            return give_sums(run, &sums);
+        TRY(is_match(run, &is_wanted));
+        if (is_wanted)
+            TRY(sums_add(&sums, &run->evaluation));
+        if (is_worn_out(run))
+            break;
+    }
+    TRY(cursor_position(&run->cursor, run->arena, &run->state.position));
+    return sums_write(&sums, &run->state.sums);
+}
+
+/* ---- without a source: one row, with nothing bound -------------------------------------------------- */
+
+static status run_alone(struct run *run)
+{
+    struct sums sums;
+    bool is_wanted = true;
+
+    run->is_finished = true;
+    if (run->query->where)
+        TRY(evaluate_condition(&run->evaluation, run->query->where, &is_wanted));
+    if (!run->query->aggregate_count)
+        return is_wanted ? give(run) : STATUS_OK;
+    TRY(sums_open(&sums, run->arena, run->query, BYTES_NONE));
+    if (is_wanted)
+        TRY(sums_add(&sums, &run->evaluation));
+    return give_sums(run, &sums);
+}
+
+/* ---- the page --------------------------------------------------------------------------------------- */
+
+static status run_mode(struct run *run)
+{
+    if (!run->query->has_source)
+        return run_alone(run);
+    switch (run->state.mode) {
+    case MODE_STREAM:
+        return run_stream(run);
+    case MODE_SORT:
+        return run_sorted(run);
+    case MODE_AGGREGATE:
+        return run_aggregate(run);
+    }
+    return STATUS_OK;
+}
+
+static status run_page(struct run *run, bytes state)
+{
+    TRY(begin_state(run, state));
+    TRY(begin_plan(run));
+    status s = run_mode(run);
+    cursor_close(&run->cursor);
+    TRY(s);
+    return run->is_finished ? STATUS_OK : state_write(run->arena, &run->state, &run->page->state);
+}
 
 status query_run_page(const struct query *query, const struct query_source *source,
                       const struct query_limits *limits, bytes state, query_sink *sink,
                       void *context, struct query_page *out)
 {
-    (void)query, (void)source, (void)limits, (void)state, (void)sink, (void)context;
+    struct run run = { .query = query,
+                       .source = source,
+                       .limits = limits,
+                       .sink = sink,
+                       .context = context,
+                       .page = out,
+                       .arena = source->request ? source->request->arena : source->arena };
+
+    ASSERT(limits->items > 0);
     *out = (struct query_page){ 0 };
-    return status_of(UNSUPPORTED, "queries are not there yet");
+    run.scratch = arena_open(LIMIT_QUERY_ROW_BYTES);
+    if (!run.scratch)
+        return status_of(OUT_OF_MEMORY, "there is no memory for the rows of a query");
+    run.evaluation = (struct evaluation){ .arena = run.scratch,
+                                          .rules = query->rules,
+                                          .decoration = source->decoration };
+    status s = run_page(&run, state);
+    /* The message of a failure may live in the scratch arena. */
+    if (s.code != OK)
+        s = status_fail(run.arena, s.code, "%s", s.message);
+    arena_close(run.scratch);
+    return s;
 }
 
 status query_matches(const struct query *query, struct arena *arena,
                      const struct query_decoration *decoration, const struct document *document,
                      bool *out)
 {
-    (void)query, (void)arena, (void)decoration, (void)document;
-    *out = false;
-    return status_of(UNSUPPORTED, "queries are not there yet");
+    arena_position mark = arena_mark(arena);
+    struct evaluation evaluation = { .arena = arena,
+                                     .rules = query->rules,
+                                     .decoration = decoration };
+
+    *out = true;
+    evaluation_bind(&evaluation, document);
+    if (query->where)
+        TRY(evaluate_condition(&evaluation, query->where, out));
+    arena_release(arena, mark);
+    return STATUS_OK;
 }
 
 enum query_distinct query_distinct_kind(const struct query *query)
 {
-    return query->is_distinct ? DISTINCT_UNORDERED : DISTINCT_NONE;
+    const struct expression *output = query->output;
+
+    if (!query->is_distinct)
+        return DISTINCT_NONE;
+    if (output->kind == EXPRESSION_OBJECT && output->count == 1)
+        output = output->args[0];
+    return query->order_count == 1 && expression_equal(query->orders[0].by, output)
+               ? DISTINCT_ORDERED
+               : DISTINCT_UNORDERED;
 }

@@ -57,7 +57,7 @@ struct query_source {
 
 struct query_limits {
     size_t items;          /* rows given; at least 1 */
-    size_t output_bytes;   /* the page ends with the row that passes it */
+    size_t output_bytes;   /* the page ends with the row that reaches it; 0: no bound */
     uint64_t rows;         /* keys and index rows looked at; 0: LIMIT_QUERY_PAGE_ROWS */
     uint64_t loaded_bytes; /* of documents; 0: LIMIT_QUERY_PAGE_LOADED_BYTES */
 };

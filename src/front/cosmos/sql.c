@@ -1,17 +1,434 @@
-/* SQL: text into a query tree. */
-#include "front/cosmos/sql.h"
+/* SQL: the clauses of a query, from text to tree.
+ *
+ * The columns come before FROM in the text but can only be understood with it, so FROM is read first: a
+ * look ahead finds it, and the parser then goes back to the columns. Errors name the place and what stands
+ * there, in the form that clients of this face know.
+ *
+ * Keeps: the tree is valid for the query room whatever the text was. Pure apart from the arena.
+ * Start reading at sql_parse(). */
+#include "front/cosmos/sql_parser.h"
+
+/* ---- tokens ----------------------------------------------------------------------------------------- */
+
+status sql_advance(struct sql_parser *p)
+{
+    p->taken_end = p->token.end;
+    return sql_lex(&p->lexer, &p->token);
+}
+
+bool sql_at_symbol(const struct sql_parser *p, unsigned symbol)
+{
+    return p->token.kind == TOKEN_SYMBOL && p->token.symbol == symbol;
+}
+
+status sql_take_symbol(struct sql_parser *p, unsigned symbol, bool *out)
+{
+    *out = sql_at_symbol(p, symbol);
+    return *out ? sql_advance(p) : STATUS_OK;
+}
+
+status sql_take_word(struct sql_parser *p, enum sql_token_kind word, bool *out)
+{
+    *out = p->token.kind == word;
+    return *out ? sql_advance(p) : STATUS_OK;
+}
+
+status sql_fail_here(struct sql_parser *p)
+{
+    const struct sql_token *t = &p->token;
+
+    if (t->kind == TOKEN_END)
+        return sql_fail(&p->lexer, "SC1002", t->start, t->end,
+                        "Syntax error, unexpected end-of-file.");
+    bytes shown = bytes_of(p->lexer.text.data + t->start, t->end - t->start);
+    return sql_fail(&p->lexer, "SC1001", t->start, t->end,
+                    "Syntax error, incorrect syntax near '%.*s'.",
+                    (int)(shown.len < 80 ? shown.len : 80), (const char *)shown.data);
+}
+
+void sql_mistake(struct sql_parser *p, const char *code, const struct sql_token *at,
+                 const char *format, ...)
+{
+    va_list args;
+
+    if (p->has_mistake)
+        return;
+    p->has_mistake = true;
+    va_start(args, format);
+    p->mistake = sql_error_at(&p->lexer, code, at->start, at->end, format, args);
+    va_end(args);
+}
+
+status sql_not_yet(struct sql_parser *p, const char *what)
+{
+    return status_fail(p->arena, UNSUPPORTED, "The query contains %s, which is not supported yet.",
+                       what);
+}
+
+status sql_expect_symbol(struct sql_parser *p, unsigned symbol)
+{
+    return sql_at_symbol(p, symbol) ? sql_advance(p) : sql_fail_here(p);
+}
+
+status sql_expect_word(struct sql_parser *p, enum sql_token_kind word)
+{
+    return p->token.kind == word ? sql_advance(p) : sql_fail_here(p);
+}
+
+/* ---- FROM ------------------------------------------------------------------------------------------- */
+
+/* A name; behind AS also one that is a word of the language. */
+static bool is_name_token(const struct sql_token *token, bool with_words)
+{
+    return token->kind == TOKEN_NAME ||
+           (with_words && token->kind != TOKEN_END && token->kind != TOKEN_SYMBOL &&
+            token->kind != TOKEN_NUMBER && token->kind != TOKEN_STRING &&
+            token->kind != TOKEN_PARAMETER);
+}
+
+/* from = FROM name [ [ AS ] name ] */
+static status parse_from(struct sql_parser *p)
+{
+    bool has_as;
+
+    TRY(sql_expect_word(p, TOKEN_FROM));
+    if (sql_at_symbol(p, '('))
+        return sql_not_yet(p, "a subquery");
+    if (p->token.kind != TOKEN_NAME)
+        return sql_fail_here(p);
+    p->has_source = true;
+    p->alias = p->token.text;
+    TRY(sql_advance(p));
+    if (sql_at_symbol(p, '.') || sql_at_symbol(p, '['))
+        return sql_not_yet(p, "FROM with a path");
+    TRY(sql_take_word(p, TOKEN_AS, &has_as));
+    if (has_as && !is_name_token(&p->token, true))
+        return sql_fail_here(p);
+    if (has_as || p->token.kind == TOKEN_NAME) {
+        p->alias = p->token.text;
+        TRY(sql_advance(p));
+    }
+    if (p->token.kind == TOKEN_JOIN)
+        return sql_not_yet(p, "JOIN");
+    return p->token.kind == TOKEN_IN ? sql_not_yet(p, "FROM ... IN") : STATUS_OK;
+}
+
+/* Stands on the FROM of this query, or at its end, outside of all brackets. */
+static status find_from(struct sql_parser *p)
+{
+    bool is_name = false; /* behind a dot or AS, it would be one */
+    int depth = 0;
+
+    while (p->token.kind != TOKEN_END && !(p->token.kind == TOKEN_FROM && depth == 0 && !is_name)) {
+        is_name = sql_at_symbol(p, '.') || p->token.kind == TOKEN_AS;
+        if (sql_at_symbol(p, '(') || sql_at_symbol(p, '[') || sql_at_symbol(p, '{'))
+            depth++;
+        if (sql_at_symbol(p, ')') || sql_at_symbol(p, ']') || sql_at_symbol(p, '}'))
+            depth--;
+        TRY(sql_advance(p));
+    }
+    return STATUS_OK;
+}
+
+/* Reads FROM and comes back; `behind_out` is the parser right behind it. */
+static status look_at_from(struct sql_parser *p, struct sql_parser *behind_out)
+{
+    struct sql_parser ahead = *p;
+
+    *behind_out = *p;
+    status s = find_from(&ahead);
+    /* What is no token further on is said when it is reached. */
+    if (s.code == INVALID) {
+        *p->lexer.error = (struct sql_error){ .code = "", .message = "" };
+        return STATUS_OK;
+    }
+    TRY(s);
+    if (ahead.token.kind != TOKEN_FROM)
+        return STATUS_OK;
+    TRY(parse_from(&ahead));
+    *behind_out = ahead;
+    p->has_source = ahead.has_source;
+    p->alias = ahead.alias;
+    return STATUS_OK;
+}
+
+/* ---- SELECT ----------------------------------------------------------------------------------------- */
+
+/* A whole number of rows: a number or a parameter. */
+static status parse_row_count(struct sql_parser *p, uint64_t *out)
+{
+    struct sql_token token = p->token;
+    struct value value = token.number;
+    int64_t count;
+
+    if (token.kind != TOKEN_NUMBER && token.kind != TOKEN_PARAMETER)
+        return sql_fail_here(p);
+    if (token.kind == TOKEN_PARAMETER)
+        TRY(sql_parameter(p, &token, &value));
+    if (!value_as_int64(value, &count) || count < 0)
+        return sql_fail(&p->lexer, "SC1011", token.start, token.end,
+                        "The value '%.*s' is not a whole number of rows from 0 on.",
+                        (int)token.text.len, (const char *)token.text.data);
+    *out = (uint64_t)count;
+    return sql_advance(p);
+}
+
+/* Its own name if it has one: the last part of a path, or the alias. */
+static bytes natural_name(const struct sql_parser *p, const struct expression *x)
+{
+    if (x->kind == EXPRESSION_MEMBER)
+        return x->name;
+    return x->kind == EXPRESSION_VARIABLE ? p->alias : BYTES_NONE;
+}
+
+static status check_column(struct sql_parser *p, const struct sql_list *columns,
+                           const struct sql_token *name)
+{
+    TRY(sql_check_name(p, name));
+    for (size_t i = 0; i < columns->count; i++) {
+        if (bytes_equal(columns->names[i], name->text))
+            sql_mistake(p, "SC2022", name,
+                        "The property name '%.*s' is used more than once in the SELECT clause.",
+                        (int)name->text.len, (const char *)name->text.data);
+    }
+    return STATUS_OK;
+}
+
+/* column = expression [ [ AS ] name ] ; without a name of its own, $1, $2 ... */
+static status parse_column(struct sql_parser *p, struct sql_list *columns, unsigned *unnamed)
+{
+    const struct expression *x;
+    struct sql_token name = { .start = p->token.start };
+    bool has_as;
+
+    TRY(sql_expression(p, &x));
+    name.end = p->taken_end;
+    name.text = natural_name(p, x);
+    TRY(sql_take_word(p, TOKEN_AS, &has_as));
+    if (has_as && !is_name_token(&p->token, true))
+        return sql_fail_here(p);
+    if (has_as || p->token.kind == TOKEN_NAME) {
+        name = p->token;
+        TRY(sql_advance(p));
+    }
+    if (name.text.len == 0) {
+        const char *text = arena_format(p->arena, "$%u", ++*unnamed);
+        if (!text)
+            return arena_exhausted(p->arena);
+        name.text = bytes_of_text(text);
+    }
+    TRY(check_column(p, columns, &name));
+    return sql_list_add(p, columns, name.text, x);
+}
+
+static status parse_columns(struct sql_parser *p, const struct expression **out)
+{
+    struct sql_list columns = { 0 };
+    unsigned unnamed = 0;
+    bool has_comma = true;
+
+    while (has_comma) {
+        TRY(parse_column(p, &columns, &unnamed));
+        TRY(sql_take_symbol(p, ',', &has_comma));
+    }
+    return expression_object(p->arena, columns.names, columns.items, columns.count, out);
+}
+
+static void check_aggregates(struct sql_parser *p)
+{
+    const struct sql_token *use = &p->bare_use;
+
+    if (p->aggregate_count && p->has_bare_use)
+        sql_mistake(p, "SC2102", use,
+                    "Property reference '%.*s' is invalid in the select list because it is not "
+                    "contained in either an aggregate function or the GROUP BY clause.",
+                    (int)use->text.len, (const char *)use->text.data);
+}
+
+static status give_star(struct sql_parser *p, const struct sql_token *star,
+                        const struct expression **out)
+{
+    if (!p->has_source)
+        sql_mistake(p, "SC2030", star, "'SELECT *' is not valid without a FROM clause.");
+    return expression_variable(p->arena, 0, out);
+}
+
+/* select = SELECT [ DISTINCT ] [ TOP n ] ( '*' | VALUE expression | column { ',' column } ) */
+static status parse_select(struct sql_parser *p, struct query *query)
+{
+    struct sql_token star;
+    bool is_star;
+
+    TRY(sql_take_word(p, TOKEN_DISTINCT, &query->is_distinct));
+    TRY(sql_take_word(p, TOKEN_TOP, &query->has_top));
+    if (query->has_top)
+        TRY(parse_row_count(p, &query->limit));
+    star = p->token;
+    TRY(sql_take_symbol(p, '*', &is_star));
+    if (is_star)
+        return give_star(p, &star, &query->output);
+    TRY(sql_take_word(p, TOKEN_VALUE, &query->is_output_bare));
+    p->is_aggregate_allowed = true;
+    if (query->is_output_bare)
+        TRY(sql_expression(p, &query->output));
+    else
+        TRY(parse_columns(p, &query->output));
+    p->is_aggregate_allowed = false;
+    query->aggregates = p->aggregates;
+    query->aggregate_count = p->aggregate_count;
+    check_aggregates(p);
+    return STATUS_OK;
+}
+
+/* ---- ORDER BY, OFFSET ------------------------------------------------------------------------------- */
+
+/* order = ORDER BY expression [ ASC | DESC ] { ',' expression [ ASC | DESC ] } */
+static status parse_orders(struct sql_parser *p, struct query *query)
+{
+    struct query_order *orders;
+    bool has_comma = true, is_ascending;
+
+    TRY(sql_expect_word(p, TOKEN_BY));
+    TRY(ARENA_NEW(p->arena, LIMIT_QUERY_ORDERS, &orders));
+    query->orders = orders;
+    while (has_comma) {
+        size_t start = p->token.start;
+        if (query->order_count == LIMIT_QUERY_ORDERS)
+            return status_fail(p->arena, TOO_LARGE, "ORDER BY has more than %d items, the limit",
+                               LIMIT_QUERY_ORDERS);
+        struct query_order *order = &orders[query->order_count++];
+        TRY(sql_expression(p, &order->by));
+        order->text = bytes_of(p->lexer.text.data + start, p->taken_end - start);
+        TRY(sql_take_word(p, TOKEN_ASC, &is_ascending));
+        if (!is_ascending)
+            TRY(sql_take_word(p, TOKEN_DESC, &order->is_descending));
+        TRY(sql_take_symbol(p, ',', &has_comma));
+    }
+    return STATUS_OK;
+}
+
+static status parse_offset(struct sql_parser *p, struct query *query, const struct sql_token *at)
+{
+    if (query->has_top)
+        sql_mistake(p, "SC2062", at, "The TOP and OFFSET LIMIT clauses cannot be used together.");
+    query->has_skip = true;
+    TRY(parse_row_count(p, &query->skip));
+    TRY(sql_expect_word(p, TOKEN_LIMIT));
+    return parse_row_count(p, &query->limit);
+}
+
+/* tail = [ WHERE expression ] [ ORDER BY ... ] [ OFFSET n LIMIT n ] end */
+static status parse_tail(struct sql_parser *p, struct query *query)
+{
+    struct sql_token offset;
+    bool has_where, has_order, has_offset;
+
+    TRY(sql_take_word(p, TOKEN_WHERE, &has_where));
+    if (has_where)
+        TRY(sql_expression(p, &query->where));
+    if (p->token.kind == TOKEN_GROUP)
+        return sql_not_yet(p, "GROUP BY");
+    TRY(sql_take_word(p, TOKEN_ORDER, &has_order));
+    if (has_order)
+        TRY(parse_orders(p, query));
+    offset = p->token;
+    TRY(sql_take_word(p, TOKEN_OFFSET, &has_offset));
+    if (has_offset)
+        TRY(parse_offset(p, query, &offset));
+    if (p->token.kind != TOKEN_END)
+        return sql_fail_here(p);
+    /* One row needs no order. */
+    if (query->aggregate_count)
+        query->order_count = 0;
+    query->has_source = p->has_source;
+    return STATUS_OK;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------- */
+
+/* query = select [ from ] tail */
+static status parse_query(struct sql_parser *p, struct query *query)
+{
+    struct sql_parser behind;
+
+    TRY(sql_expect_word(p, TOKEN_SELECT));
+    TRY(look_at_from(p, &behind));
+    TRY(parse_select(p, query));
+    if (p->token.kind == TOKEN_FROM) {
+        p->lexer = behind.lexer;
+        p->token = behind.token;
+    }
+    return parse_tail(p, query);
+}
+
+/* condition = FROM name [ [ AS ] name ] [ WHERE expression ] end */
+static status parse_condition(struct sql_parser *p, struct query *query)
+{
+    TRY(parse_from(p));
+    TRY(expression_variable(p->arena, 0, &query->output));
+    TRY(parse_tail(p, query));
+    if (query->order_count || query->has_skip)
+        return sql_fail(&p->lexer, "SC1001", 0, p->lexer.text.len,
+                        "Syntax error, a condition is FROM and WHERE alone.");
+    return STATUS_OK;
+}
+
+static status check_parameters(struct arena *arena, bytes parameters)
+{
+    struct document_walk walk;
+    struct field field;
+    size_t count = 0;
+
+    if (parameters.len == 0)
+        return STATUS_OK;
+    walk = document_fields(parameters);
+    while (document_next(&walk, &field))
+        count++;
+    if (count > LIMIT_QUERY_PARAMETERS)
+        return status_fail(arena, TOO_LARGE, "the query has %zu parameters, limit %d", count,
+                           LIMIT_QUERY_PARAMETERS);
+    return STATUS_OK;
+}
+
+static status parse(struct arena *arena, bytes text, bytes parameters,
+                    status (*how)(struct sql_parser *, struct query *), const struct query **out,
+                    struct sql_error *error_out)
+{
+    struct sql_parser parser = {
+        .lexer = {.arena = arena, .text = text, .error = error_out},
+        .arena = arena,
+        .parameters = parameters
+    };
+    struct query *query;
+
+    *out = NULL;
+    *error_out = (struct sql_error){ .code = "", .message = "" };
+    if (text.len > LIMIT_QUERY_TEXT_BYTES)
+        return status_fail(arena, TOO_LARGE, "the query has %zu bytes, limit %d", text.len,
+                           LIMIT_QUERY_TEXT_BYTES);
+    TRY(check_parameters(arena, parameters));
+    TRY(ARENA_NEW(arena, 1, &query));
+    query->rules = &sql_rules;
+    query->limit = QUERY_UNLIMITED;
+    query->fingerprint = bytes_hash(parameters, bytes_hash(text, 1));
+    TRY(sql_advance(&parser));
+    TRY(how(&parser, query));
+    if (parser.has_mistake) {
+        *error_out = parser.mistake;
+        return status_of(INVALID, error_out->message);
+    }
+    *out = query;
+    return STATUS_OK;
+}
 
 status sql_parse(struct arena *arena, bytes text, bytes parameters, const struct query **out,
                  struct sql_error *error_out)
 {
-    (void)arena, (void)text, (void)parameters;
-    *out = NULL;
-    *error_out = (struct sql_error){ .code = "", .message = "" };
-    return status_of(UNSUPPORTED, "queries are not there yet");
+    return parse(arena, text, parameters, parse_query, out, error_out);
 }
 
 status sql_parse_condition(struct arena *arena, bytes text, const struct query **out,
                            struct sql_error *error_out)
 {
-    return sql_parse(arena, text, BYTES_NONE, out, error_out);
+    return parse(arena, text, BYTES_NONE, parse_condition, out, error_out);
 }

@@ -1,0 +1,35 @@
+/* Sums over rows: count, sum, least, greatest, average. Private to this room. */
+#ifndef QUERY_AGGREGATE_H
+#define QUERY_AGGREGATE_H
+
+#include "query/evaluate.h"
+
+/* One aggregate so far. */
+struct sum {
+    uint64_t count;  /* values that counted */
+    bool is_spoiled; /* a value was of a kind that has no sum: the result is missing */
+    bool is_whole;   /* `whole` is exact; otherwise `real` holds */
+    int64_t whole;
+    double real;
+    struct value edge; /* least or greatest so far, in `kept` */
+    bytes kept;
+};
+
+struct sums {
+    struct arena *arena; /* of the page */
+    const struct query *query;
+    struct sum *items;
+};
+
+/* `earlier` is what sums_write gave on the page before, or empty. INVALID if it is not. */
+MUST_USE status sums_open(struct sums *sums, struct arena *arena, const struct query *query,
+                          bytes earlier);
+/* Takes in the row that is bound. */
+MUST_USE status sums_add(struct sums *sums, struct evaluation *evaluation);
+/* As if so many rows had been added; all aggregates are counts. */
+void sums_add_rows(struct sums *sums, uint64_t rows);
+MUST_USE status sums_write(const struct sums *sums, bytes *out);
+/* One value for each aggregate. */
+MUST_USE status sums_results(const struct sums *sums, const struct value **out);
+
+#endif

@@ -1,0 +1,304 @@
+/* Cursor: the documents of a plan, one by one.
+ *
+ * Each way of access has a next step and a position. A position is what the storage calls the row: the
+ * document's key, for an index the value in front of it; so it means the same to a later request, whatever
+ * has come or gone since.
+ *
+ * Keeps: at most one document is pinned; it is let go before the next one is taken.
+ * Threads: belongs to its request. Start reading at cursor_next(). */
+#include "query/cursor.h"
+
+/* ---- opening ---------------------------------------------------------------------------------------- */
+
+static status bad_position(void)
+{
+    return status_of(INVALID, "the position is not one of this query");
+}
+
+static bool range_holds(const struct range *range, bytes position)
+{
+    return bytes_compare(position, range->start) >= 0 && bytes_compare(position, range->end) < 0;
+}
+
+/* Which range the position lies in; those before it are done. */
+static status find_range(struct cursor *c)
+{
+    for (c->at = 0; c->at < c->plan->range_count; c->at++) {
+        if (range_holds(&c->plan->ranges[c->at], c->after))
+            return STATUS_OK;
+    }
+    return bad_position();
+}
+
+static int compare_point(const struct document_key *point, bytes joined)
+{
+    int order = bytes_compare(point->partition,
+                              bytes_of(joined.data, joined.len < point->partition.len
+                                                        ? joined.len
+                                                        : point->partition.len));
+
+    return order ? order : bytes_compare(point->id, bytes_from(joined, point->partition.len));
+}
+
+static status skip_to_position(struct cursor *c)
+{
+    switch (c->plan->choice.access) {
+    case ACCESS_LIST:
+        while (c->at < c->source->item_count &&
+               bytes_compare(c->source->items[c->at].key, c->after) <= 0)
+            c->at++;
+        return STATUS_OK;
+    case ACCESS_POINT:
+        while (c->at < c->plan->point_count &&
+               compare_point(&c->plan->points[c->at], c->after) <= 0)
+            c->at++;
+        return STATUS_OK;
+    case ACCESS_KEYS:
+        return bytes_starts_with(c->after, c->plan->partition) ? STATUS_OK : bad_position();
+    case ACCESS_INDEX:
+        return find_range(c);
+    case ACCESS_NOTHING:
+    case ACCESS_FIGURES:
+        break;
+    }
+    return bad_position();
+}
+
+status cursor_open(struct cursor *c, const struct plan *plan, const struct query_source *source,
+                   bytes after, struct query_explain *explain)
+{
+    *c = (struct cursor){ .plan = plan, .source = source, .after = after, .explain = explain };
+    return after.len ? skip_to_position(c) : STATUS_OK;
+}
+
+/* ---- walking ---------------------------------------------------------------------------------------- */
+
+static void let_go(struct cursor *c)
+{
+    if (c->is_pinned)
+        document_release(c->source->request, &c->document);
+    c->is_pinned = false;
+    c->is_loaded = false;
+}
+
+static void set_document(struct cursor *c, const struct document *document, bool is_pinned)
+{
+    c->document = *document;
+    c->is_loaded = true;
+    c->is_pinned = is_pinned;
+    c->explain->documents++;
+    c->explain->loaded_bytes += document->bson.len;
+}
+
+static void close_scan(struct cursor *c)
+{
+    if (c->scan)
+        scan_close(c->scan);
+    c->scan = NULL;
+}
+
+static status next_item(struct cursor *c, bool *has_out)
+{
+    *has_out = c->at < c->source->item_count;
+    if (*has_out)
+        c->explain->rows++;
+    c->at += *has_out;
+    return STATUS_OK;
+}
+
+static status next_point(struct cursor *c, bool *has_out)
+{
+    while (c->at < c->plan->point_count) {
+        struct document document = { 0 };
+        const struct document_key *point = &c->plan->points[c->at++];
+        status s = document_read(c->source->request, c->source->collection, *point, &document);
+        c->explain->rows++;
+        if (s.code == NOT_FOUND)
+            continue;
+        TRY(s);
+        document.key = *point;
+        set_document(c, &document, true);
+        *has_out = true;
+        return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+static status open_keys(struct cursor *c)
+{
+    struct scan_spec spec = { .start = c->plan->partition,
+                              .end = c->plan->partition,
+                              .is_end_inclusive = true,
+                              .after = c->after };
+
+    return scan_open(c->source->request, c->source->collection, &spec, &c->scan);
+}
+
+static status open_range(struct cursor *c)
+{
+    struct arena *arena = c->source->request->arena;
+    struct scan_spec spec = { 0 };
+
+    TRY(plan_range_spec(arena, c->plan, c->at, &spec));
+    if (c->after.len) {
+        struct buffer after = buffer_in(arena);
+        buffer_append(&after, c->plan->prefix);
+        buffer_append(&after, c->after);
+        TRY(buffer_finish(&after, &spec.after));
+        c->after = BYTES_NONE;
+    }
+    return scan_open(c->source->request, c->source->collection, &spec, &c->scan);
+}
+
+/* One more row of the open scan, if it has one. */
+static status step(struct cursor *c, bool *has_out)
+{
+    *has_out = scan_next(c->scan, &c->row);
+    if (*has_out) {
+        c->explain->rows++;
+        return STATUS_OK;
+    }
+    return scan_status(c->scan);
+}
+
+static status next_key(struct cursor *c, bool *has_out)
+{
+    if (!c->scan)
+        TRY(open_keys(c));
+    return step(c, has_out);
+}
+
+static status next_entry(struct cursor *c, bool *has_out)
+{
+    while (c->at < c->plan->range_count) {
+        if (!c->scan)
+            TRY(open_range(c));
+        TRY(step(c, has_out));
+        if (*has_out && bytes_starts_with(c->row.key.partition, c->plan->partition))
+            return STATUS_OK;
+        if (*has_out)
+            continue;
+        close_scan(c);
+        c->at++;
+    }
+    return STATUS_OK;
+}
+
+status cursor_next(struct cursor *c, bool *has_out)
+{
+    *has_out = false;
+    let_go(c);
+    switch (c->plan->choice.access) {
+    case ACCESS_LIST:
+        return next_item(c, has_out);
+    case ACCESS_POINT:
+        return next_point(c, has_out);
+    case ACCESS_KEYS:
+        return next_key(c, has_out);
+    case ACCESS_INDEX:
+        return next_entry(c, has_out);
+    case ACCESS_NOTHING:
+    case ACCESS_FIGURES:
+        break;
+    }
+    return STATUS_OK;
+}
+
+status cursor_load(struct cursor *c)
+{
+    struct document document = { 0 };
+
+    if (c->is_loaded)
+        return STATUS_OK;
+    if (c->plan->choice.access == ACCESS_LIST) {
+        document.bson = c->source->items[c->at - 1].document;
+        set_document(c, &document, false);
+        return STATUS_OK;
+    }
+    TRY(scan_document(c->scan, &document));
+    set_document(c, &document, true);
+    return STATUS_OK;
+}
+
+/* ---- positions -------------------------------------------------------------------------------------- */
+
+static const struct document_key *key_of(const struct cursor *c)
+{
+    return c->plan->choice.access == ACCESS_POINT ? &c->document.key : &c->row.key;
+}
+
+void cursor_append_key(const struct cursor *c, struct buffer *out)
+{
+    if (c->plan->choice.access == ACCESS_LIST) {
+        buffer_append(out, c->source->items[c->at - 1].key);
+        return;
+    }
+    buffer_append(out, key_of(c)->partition);
+    buffer_append(out, key_of(c)->id);
+}
+
+bytes cursor_entry(const struct cursor *c)
+{
+    return bytes_from(c->row.index_key, c->plan->prefix.len);
+}
+
+status cursor_position(const struct cursor *c, struct arena *arena, bytes *out)
+{
+    struct buffer position = buffer_in(arena);
+
+    if (c->plan->choice.access == ACCESS_INDEX)
+        buffer_append(&position, cursor_entry(c));
+    cursor_append_key(c, &position);
+    return buffer_finish(&position, out);
+}
+
+/* ---- coming back to a document ---------------------------------------------------------------------- */
+
+static status fetch_item(struct cursor *c, bytes key)
+{
+    size_t low = 0, high = c->source->item_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (bytes_compare(c->source->items[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    ASSERT(low < c->source->item_count);
+    struct document document = { .bson = c->source->items[low].document };
+    set_document(c, &document, false);
+    return STATUS_OK;
+}
+
+status cursor_fetch(struct cursor *c, bytes key, bool *is_there_out)
+{
+    struct document document = { 0 };
+    struct document_key parts = { 0 };
+    size_t count = 0;
+
+    let_go(c);
+    *is_there_out = true;
+    if (c->plan->choice.access == ACCESS_LIST)
+        return fetch_item(c, key);
+    count = c->source->collection->definition.partition_path_count;
+    for (; count > 0; count--)
+        parts.partition.len += key_value_length(bytes_from(key, parts.partition.len),
+                                                KEY_ASCENDING);
+    parts.partition.data = key.data;
+    parts.id = bytes_from(key, parts.partition.len);
+    status s = document_read(c->source->request, c->source->collection, parts, &document);
+    *is_there_out = s.code != NOT_FOUND;
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    document.key = parts;
+    set_document(c, &document, true);
+    return STATUS_OK;
+}
+
+void cursor_close(struct cursor *c)
+{
+    let_go(c);
+    close_scan(c);
+}

@@ -1,0 +1,38 @@
+/* Walking the documents of a plan, one by one, from a position on. Private to this room. */
+#ifndef QUERY_CURSOR_H
+#define QUERY_CURSOR_H
+
+#include "query/plan.h"
+
+struct cursor {
+    const struct plan *plan;
+    const struct query_source *source;
+    struct query_explain *explain;
+    size_t at;   /* number of the range, point or item that comes next */
+    bytes after; /* a position, until it was found */
+    struct scan *scan;
+    struct scan_row row;
+    struct document document;
+    bool is_loaded;
+    bool is_pinned;
+};
+
+/* `after` is a position of an earlier cursor of the same plan, or empty. INVALID if it is none. */
+MUST_USE status cursor_open(struct cursor *cursor, const struct plan *plan,
+                            const struct query_source *source, bytes after,
+                            struct query_explain *explain);
+/* The next living document; its key is known then, its content after cursor_load. */
+MUST_USE status cursor_next(struct cursor *cursor, bool *has_out);
+MUST_USE status cursor_load(struct cursor *cursor);
+/* Where it stands, for `after`; in `arena`. */
+MUST_USE status cursor_position(const struct cursor *cursor, struct arena *arena, bytes *out);
+/* The encoded value under which the index has this document. */
+bytes cursor_entry(const struct cursor *cursor);
+/* Appends the key by which cursor_fetch finds the document again. */
+void cursor_append_key(const struct cursor *cursor, struct buffer *out);
+/* Loads a document by such a key. After a scan it is there as the scan saw it; where there was none, it
+ * may have gone in between. */
+MUST_USE status cursor_fetch(struct cursor *cursor, bytes key, bool *is_there_out);
+void cursor_close(struct cursor *cursor);
+
+#endif

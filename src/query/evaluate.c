@@ -1,0 +1,240 @@
+/* Evaluate: the value of an expression for one row.
+ *
+ * A walk over the tree; its depth is bounded when it is built. The document of the row is stored bytes
+ * plus, where somebody decorates, fields that are only shown. Those are made when the first expression
+ * asks for one of them or for the whole document, so most queries never pay for them.
+ *
+ * Keeps: a value that is not there is a result (missing), never a failure; failures are memory.
+ * Threads: an evaluation belongs to its request. Start reading at evaluate(). */
+#include "query/evaluate.h"
+
+#include <stdio.h>
+
+void evaluation_bind(struct evaluation *evaluation, const struct document *document)
+{
+    evaluation->document = document;
+    evaluation->is_decorated = false;
+    evaluation->is_whole = false;
+}
+
+struct value value_missing(void)
+{
+    return (struct value){ .type = VALUE_MISSING };
+}
+
+struct value value_null(void)
+{
+    return (struct value){ .type = VALUE_NULL };
+}
+
+struct value value_bool(bool truth)
+{
+    static const uint8_t raw[2] = { 0, 1 };
+
+    return (struct value){ .type = VALUE_BOOL, .raw = bytes_of(&raw[truth], 1) };
+}
+
+bool value_is_true(struct value value)
+{
+    return value.type == VALUE_BOOL && value.raw.data[0] != 0;
+}
+
+/* ---- the document ----------------------------------------------------------------------------------- */
+
+bool decoration_has(const struct query_decoration *decoration, bytes name)
+{
+    for (size_t i = 0; decoration && i < decoration->name_count; i++) {
+        if (bytes_equal(decoration->names[i], name))
+            return true;
+    }
+    return false;
+}
+
+static status decorate(struct evaluation *e)
+{
+    if (e->is_decorated)
+        return STATUS_OK;
+    e->decoration_fields = BYTES_NONE;
+    if (e->decoration)
+        TRY(e->decoration->decorate(e->decoration->context, e->document, e->arena,
+                                    &e->decoration_fields));
+    e->is_decorated = true;
+    return STATUS_OK;
+}
+
+static bool find_shown(const struct evaluation *e, bytes name, struct value *out)
+{
+    return e->decoration_fields.len && document_find_bytes(e->decoration_fields, name, out);
+}
+
+/* Stored fields that are not shown otherwise, then those that are only shown. */
+static status merge_fields(struct evaluation *e)
+{
+    struct buffer out = buffer_in(e->arena);
+    size_t mark = document_begin(&out);
+    struct document_walk walk = document_fields(e->document->bson);
+    struct field field;
+    struct value shown;
+
+    while (document_next(&walk, &field)) {
+        if (!find_shown(e, field.name, &shown))
+            document_append(&out, field.name, field.value);
+    }
+    walk = document_fields(e->decoration_fields);
+    while (document_next(&walk, &field))
+        document_append(&out, field.name, field.value);
+    document_end(&out, mark);
+    return buffer_finish(&out, &e->whole);
+}
+
+static status whole_document(struct evaluation *e, struct value *out)
+{
+    if (!e->document)
+        return STATUS_OK;
+    if (!e->is_whole) {
+        TRY(decorate(e));
+        e->whole = e->document->bson;
+        if (e->decoration_fields.len)
+            TRY(merge_fields(e));
+        e->is_whole = true;
+    }
+    *out = (struct value){ .type = VALUE_DOCUMENT, .raw = e->whole };
+    return STATUS_OK;
+}
+
+static status member_of_document(struct evaluation *e, bytes name, struct value *out)
+{
+    if (!e->document)
+        return STATUS_OK;
+    if (decoration_has(e->decoration, name)) {
+        TRY(decorate(e));
+        if (find_shown(e, name, out))
+            return STATUS_OK;
+    }
+    document_find_bytes(e->document->bson, name, out);
+    return STATUS_OK;
+}
+
+static status evaluate_member(struct evaluation *e, const struct expression *x, struct value *out)
+{
+    struct value of;
+
+    if (x->args[0]->kind == EXPRESSION_VARIABLE)
+        return member_of_document(e, x->name, out);
+    TRY(evaluate(e, x->args[0], &of));
+    if (of.type == VALUE_DOCUMENT)
+        document_find_bytes(value_document(of), x->name, out);
+    return STATUS_OK;
+}
+
+/* ---- construction ----------------------------------------------------------------------------------- */
+
+static status evaluate_object(struct evaluation *e, const struct expression *x, struct value *out)
+{
+    struct buffer built = buffer_in(e->arena);
+    size_t mark = document_begin(&built);
+
+    for (size_t i = 0; i < x->count; i++) {
+        struct value value;
+        TRY(evaluate(e, x->args[i], &value));
+        document_append(&built, x->names[i], value);
+    }
+    document_end(&built, mark);
+    *out = (struct value){ .type = VALUE_DOCUMENT };
+    return buffer_finish(&built, &out->raw);
+}
+
+static status evaluate_array(struct evaluation *e, const struct expression *x, struct value *out)
+{
+    struct buffer built = buffer_in(e->arena);
+    size_t mark = document_begin(&built);
+    size_t at = 0;
+
+    for (size_t i = 0; i < x->count; i++) {
+        struct value value;
+        char name[24];
+        TRY(evaluate(e, x->args[i], &value));
+        if (value.type == VALUE_MISSING && e->rules->is_missing_element_null)
+            value = value_null();
+        if (value.type == VALUE_MISSING)
+            continue;
+        int len = snprintf(name, sizeof(name), "%zu", at++);
+        document_append(&built, bytes_of(name, (size_t)len), value);
+    }
+    document_end(&built, mark);
+    *out = (struct value){ .type = VALUE_ARRAY };
+    return buffer_finish(&built, &out->raw);
+}
+
+/* ---- the walk --------------------------------------------------------------------------------------- */
+
+static function_body *const bodies[FUNCTION_COUNT] = {
+#define FUNCTION(name, least, most, what) function_##name,
+#include "query/functions.def"
+#undef FUNCTION
+};
+
+status evaluate(struct evaluation *e, const struct expression *x, struct value *out)
+{
+    *out = value_missing();
+    switch (x->kind) {
+    case EXPRESSION_LITERAL:
+        *out = x->literal;
+        return STATUS_OK;
+    case EXPRESSION_VARIABLE:
+        return whole_document(e, out);
+    case EXPRESSION_MEMBER:
+        return evaluate_member(e, x, out);
+    case EXPRESSION_OBJECT:
+        return evaluate_object(e, x, out);
+    case EXPRESSION_ARRAY:
+        return evaluate_array(e, x, out);
+    case EXPRESSION_CALL:
+        return bodies[x->function](e, x, out);
+    case EXPRESSION_AGGREGATE:
+        *out = e->aggregates ? e->aggregates[x->number] : value_missing();
+        return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+status evaluate_condition(struct evaluation *e, const struct expression *x, bool *out)
+{
+    struct value value;
+
+    *out = false;
+    TRY(evaluate(e, x, &value));
+    *out = value_is_true(value);
+    return STATUS_OK;
+}
+
+/* ---- constants -------------------------------------------------------------------------------------- */
+
+struct function_arity function_arity(enum function function)
+{
+    static const struct function_arity arities[FUNCTION_COUNT] = {
+#define FUNCTION(name, least, most, what) { least, most },
+#include "query/functions.def"
+#undef FUNCTION
+    };
+
+    return arities[function];
+}
+
+status expression_fold(struct arena *arena, const struct query_rules *rules,
+                       const struct expression *expression, const struct expression **out)
+{
+    struct evaluation evaluation = { .arena = arena, .rules = rules };
+    struct value value;
+
+    *out = expression;
+    if (expression->kind != EXPRESSION_CALL && expression->kind != EXPRESSION_OBJECT &&
+        expression->kind != EXPRESSION_ARRAY)
+        return STATUS_OK;
+    for (size_t i = 0; i < expression->count; i++) {
+        if (expression->args[i]->kind != EXPRESSION_LITERAL)
+            return STATUS_OK;
+    }
+    TRY(evaluate(&evaluation, expression, &value));
+    return expression_literal(arena, value, out);
+}

@@ -1,0 +1,57 @@
+/* The value of an expression for one row. Private to this room. */
+#ifndef QUERY_EVALUATE_H
+#define QUERY_EVALUATE_H
+
+#include "query/page.h"
+
+/* One row while it is looked at. Everything computed lives in `arena` until the next row. */
+struct evaluation {
+    struct arena *arena;
+    const struct query_rules *rules;
+    const struct query_decoration *decoration; /* may be NULL */
+    const struct document *document;           /* NULL: nothing is bound */
+    const struct value *aggregates;            /* results, for EXPRESSION_AGGREGATE */
+    /* Made when first needed. */
+    bool is_decorated, is_whole;
+    bytes decoration_fields;
+    bytes whole;
+};
+
+/* The same evaluation with another document. */
+void evaluation_bind(struct evaluation *evaluation, const struct document *document);
+
+MUST_USE status evaluate(struct evaluation *evaluation, const struct expression *expression,
+                         struct value *out);
+/* Is it exactly true? */
+MUST_USE status evaluate_condition(struct evaluation *evaluation,
+                                   const struct expression *expression, bool *out);
+
+/* Is the name one that the decoration may give? */
+bool decoration_has(const struct query_decoration *decoration, bytes name);
+
+/* ---- functions: each evaluates the arguments it needs ------------------------------------------------ */
+
+typedef status function_body(struct evaluation *evaluation, const struct expression *call,
+                             struct value *out);
+
+#define FUNCTION(name, least, most, what) function_body function_##name;
+#include "query/functions.def"
+#undef FUNCTION
+
+/* Equal as values: numbers by their value, documents whatever the order of their fields. Two missing ones
+ * are equal. */
+bool values_equal(struct value a, struct value b);
+/* False if the two have no order: different kinds, or a kind without one. */
+bool values_order(struct value a, struct value b, int *order_out);
+
+bool value_is_true(struct value value);
+struct value value_missing(void);
+struct value value_null(void);
+struct value value_bool(bool truth);
+
+/* Does `text` match the pattern of a LIKE? `escape` is 0 or one ASCII character. */
+bool like_matches(bytes text, bytes pattern, uint8_t escape);
+/* The literal start of such a pattern, up to its first wild card. */
+MUST_USE status like_prefix(struct arena *arena, bytes pattern, uint8_t escape, bytes *out);
+
+#endif

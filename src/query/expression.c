@@ -1,0 +1,144 @@
+/* Expression: building the nodes of the tree.
+ *
+ * A node knows how deep the tree below it is, and none is built deeper than LIMIT_QUERY_DEPTH: so
+ * everything that walks a tree may recurse.
+ *
+ * Pure apart from the arena. */
+#include "query/expression.h"
+
+static status new_node(struct arena *arena, const struct expression *shape,
+                       const struct expression **out)
+{
+    struct expression *node;
+
+    *out = NULL;
+    TRY(ARENA_NEW(arena, 1, &node));
+    *node = *shape;
+    node->depth = 1;
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->args[i]->depth >= node->depth)
+            node->depth = node->args[i]->depth + 1;
+    }
+    if (node->depth > LIMIT_QUERY_DEPTH)
+        return status_fail(arena, TOO_LARGE,
+                           "the query's expressions are nested more than %d deep, the limit",
+                           LIMIT_QUERY_DEPTH);
+    *out = node;
+    return STATUS_OK;
+}
+
+static status copy_args(struct arena *arena, const struct expression *const *args, size_t count,
+                        const struct expression *const **out)
+{
+    const struct expression **copy;
+
+    TRY(ARENA_NEW(arena, count, &copy));
+    for (size_t i = 0; i < count; i++)
+        copy[i] = args[i];
+    *out = copy;
+    return STATUS_OK;
+}
+
+status expression_literal(struct arena *arena, struct value value, const struct expression **out)
+{
+    return new_node(arena, &(struct expression){ .kind = EXPRESSION_LITERAL, .literal = value },
+                    out);
+}
+
+status expression_variable(struct arena *arena, uint32_t number, const struct expression **out)
+{
+    return new_node(arena, &(struct expression){ .kind = EXPRESSION_VARIABLE, .number = number },
+                    out);
+}
+
+status expression_member(struct arena *arena, const struct expression *of, bytes name,
+                         const struct expression **out)
+{
+    struct expression shape = { .kind = EXPRESSION_MEMBER, .name = name, .count = 1 };
+
+    TRY(copy_args(arena, &of, 1, &shape.args));
+    return new_node(arena, &shape, out);
+}
+
+status expression_call(struct arena *arena, enum function function,
+                       const struct expression *const *args, size_t count,
+                       const struct expression **out)
+{
+    struct expression shape = { .kind = EXPRESSION_CALL, .function = function, .count = count };
+
+    TRY(copy_args(arena, args, count, &shape.args));
+    return new_node(arena, &shape, out);
+}
+
+status expression_object(struct arena *arena, const bytes *names,
+                         const struct expression *const *args, size_t count,
+                         const struct expression **out)
+{
+    struct expression shape = { .kind = EXPRESSION_OBJECT, .count = count };
+    bytes *copy;
+
+    TRY(copy_args(arena, args, count, &shape.args));
+    TRY(ARENA_NEW(arena, count, &copy));
+    if (count)
+        memcpy(copy, names, count * sizeof(*copy));
+    shape.names = copy;
+    return new_node(arena, &shape, out);
+}
+
+status expression_array(struct arena *arena, const struct expression *const *args, size_t count,
+                        const struct expression **out)
+{
+    struct expression shape = { .kind = EXPRESSION_ARRAY, .count = count };
+
+    TRY(copy_args(arena, args, count, &shape.args));
+    return new_node(arena, &shape, out);
+}
+
+status expression_aggregate(struct arena *arena, uint32_t number, const struct expression **out)
+{
+    return new_node(arena, &(struct expression){ .kind = EXPRESSION_AGGREGATE, .number = number },
+                    out);
+}
+
+bool expression_equal(const struct expression *a, const struct expression *b)
+{
+    if (a->kind != b->kind || a->function != b->function || a->number != b->number ||
+        a->count != b->count || !bytes_equal(a->name, b->name) ||
+        a->literal.type != b->literal.type || !bytes_equal(a->literal.raw, b->literal.raw))
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        if (!expression_equal(a->args[i], b->args[i]))
+            return false;
+        if (a->kind == EXPRESSION_OBJECT && !bytes_equal(a->names[i], b->names[i]))
+            return false;
+    }
+    return true;
+}
+
+bool expression_uses_variable(const struct expression *expression)
+{
+    if (expression->kind == EXPRESSION_VARIABLE)
+        return true;
+    for (size_t i = 0; i < expression->count; i++) {
+        if (expression_uses_variable(expression->args[i]))
+            return true;
+    }
+    return false;
+}
+
+enum value_kind value_kind_of(struct value value)
+{
+    if (value_is_number(value))
+        return KIND_NUMBER;
+    if (value.type == VALUE_MISSING || value.type == VALUE_UNDEFINED)
+        return KIND_MISSING;
+    if (value.type == VALUE_NULL)
+        return KIND_NULL;
+    if (value.type == VALUE_BOOL)
+        return KIND_BOOL;
+    if (value.type == VALUE_STRING || value.type == VALUE_SYMBOL)
+        return KIND_STRING;
+    if (value.type == VALUE_ARRAY)
+        return KIND_ARRAY;
+    return value.type == VALUE_DOCUMENT ? KIND_DOCUMENT : KIND_OTHER;
+}

@@ -1,0 +1,246 @@
+/* Functions of strings.
+ *
+ * Searching goes by bytes, which in UTF-8 is the same as by characters. Where letter case is to be
+ * ignored, both sides are first written in small letters.
+ *
+ * Pure apart from the row's arena. */
+#include "query/evaluate.h"
+#include "query/text.h"
+
+static bool is_text(struct value value)
+{
+    return value_kind_of(value) == KIND_STRING;
+}
+
+static status recased(struct arena *arena, bytes text, uint32_t (*how)(uint32_t), bytes *out)
+{
+    struct buffer built = buffer_in(arena);
+
+    while (text.len)
+        text_append(&built, how(text_next(&text)));
+    return buffer_finish(&built, out);
+}
+
+static status function_case(struct evaluation *e, const struct expression *call,
+                            uint32_t (*how)(uint32_t), struct value *out)
+{
+    struct value value;
+    bytes text;
+
+    TRY(evaluate(e, call->args[0], &value));
+    if (!is_text(value))
+        return STATUS_OK;
+    TRY(recased(e->arena, value_text(value), how, &text));
+    return value_of_text(e->arena, text, out);
+}
+
+status function_lower(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    return function_case(e, call, text_lower, out);
+}
+
+status function_upper(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    return function_case(e, call, text_upper, out);
+}
+
+status function_length(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    struct value value;
+
+    TRY(evaluate(e, call->args[0], &value));
+    if (!is_text(value))
+        return STATUS_OK;
+    return value_of_int64(e->arena, (int64_t)text_units(value_text(value)), out);
+}
+
+status function_concat(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    struct buffer joined = buffer_in(e->arena);
+    bytes text;
+
+    for (size_t i = 0; i < call->count; i++) {
+        struct value value;
+        TRY(evaluate(e, call->args[i], &value));
+        if (!is_text(value))
+            return STATUS_OK;
+        buffer_append(&joined, value_text(value));
+    }
+    TRY(buffer_finish(&joined, &text));
+    return value_of_text(e->arena, text, out);
+}
+
+/* ---- searching -------------------------------------------------------------------------------------- */
+
+typedef bool text_test(bytes text, bytes part);
+
+static bool has_inside(bytes text, bytes part)
+{
+    return part.len == 0 || (text.len && memmem(text.data, text.len, part.data, part.len) != NULL);
+}
+
+static bool has_start(bytes text, bytes part)
+{
+    return bytes_starts_with(text, part);
+}
+
+static bool has_end(bytes text, bytes part)
+{
+    return text.len >= part.len && bytes_equal(bytes_from(text, text.len - part.len), part);
+}
+
+/* (text, part [, ignore case]); a third argument that is no bool makes the result missing. */
+static status search(struct evaluation *e, const struct expression *call, text_test *test,
+                     struct value *out)
+{
+    struct value value, part, ignore = value_bool(false);
+
+    TRY(evaluate(e, call->args[0], &value));
+    TRY(evaluate(e, call->args[1], &part));
+    if (call->count == 3)
+        TRY(evaluate(e, call->args[2], &ignore));
+    if (!is_text(value) || !is_text(part) || ignore.type != VALUE_BOOL)
+        return STATUS_OK;
+    bytes a = value_text(value), b = value_text(part);
+    if (value_is_true(ignore)) {
+        TRY(recased(e->arena, a, text_lower, &a));
+        TRY(recased(e->arena, b, text_lower, &b));
+    }
+    *out = value_bool(test(a, b));
+    return STATUS_OK;
+}
+
+status function_contains(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    return search(e, call, has_inside, out);
+}
+
+status function_starts_with(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    return search(e, call, has_start, out);
+}
+
+status function_ends_with(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    return search(e, call, has_end, out);
+}
+
+/* ---- patterns: % any characters, _ one, [a-z] one of, [^a-z] none of --------------------------------- */
+
+/* One piece of a pattern. */
+struct piece {
+    enum { PIECE_ANY, PIECE_ONE, PIECE_SET, PIECE_LETTER } kind;
+    uint32_t letter;
+    bytes set; /* between the brackets */
+};
+
+static bool take_set(bytes *pattern, struct piece *out)
+{
+    const uint8_t *end = pattern->len ? memchr(pattern->data, ']', pattern->len) : NULL;
+
+    if (!end)
+        return false;
+    size_t len = (size_t)(end - pattern->data);
+    *out = (struct piece){ .kind = PIECE_SET, .set = bytes_of(pattern->data, len) };
+    *pattern = bytes_from(*pattern, len + 1);
+    return true;
+}
+
+static struct piece take_piece(bytes *pattern, uint8_t escape)
+{
+    uint32_t letter = text_next(pattern);
+    struct piece piece = { .kind = PIECE_LETTER, .letter = letter };
+
+    if (escape && letter == escape && pattern->len) {
+        piece.letter = text_next(pattern);
+        return piece;
+    }
+    if (letter == '%')
+        piece.kind = PIECE_ANY;
+    if (letter == '_')
+        piece.kind = PIECE_ONE;
+    if (letter == '[')
+        take_set(pattern, &piece);
+    return piece;
+}
+
+static bool set_has(bytes set, uint32_t letter)
+{
+    bool is_negated = set.len > 0 && set.data[0] == '^', has = false;
+
+    if (is_negated)
+        set = bytes_from(set, 1);
+    while (set.len) {
+        uint32_t from = text_next(&set), upto = from;
+        if (set.len >= 2 && set.data[0] == '-') {
+            set = bytes_from(set, 1);
+            upto = text_next(&set);
+        }
+        has |= from <= letter && letter <= upto;
+    }
+    return has != is_negated;
+}
+
+static bool piece_takes(const struct piece *piece, uint32_t letter)
+{
+    if (piece->kind == PIECE_SET)
+        return set_has(piece->set, letter);
+    return piece->kind == PIECE_ONE || (piece->kind == PIECE_LETTER && piece->letter == letter);
+}
+
+/* On a mismatch, the last % takes one more character: every other choice would be tried by it too. */
+bool like_matches(bytes text, bytes pattern, uint8_t escape)
+{
+    bytes text_retry = BYTES_NONE, pattern_retry = BYTES_NONE;
+    bool can_retry = false;
+
+    while (text.len || pattern.len) {
+        bytes text_here = text, pattern_here = pattern;
+        if (pattern.len) {
+            struct piece piece = take_piece(&pattern, escape);
+            if (piece.kind == PIECE_ANY) {
+                can_retry = true;
+                text_retry = text_here;
+                pattern_retry = pattern_here;
+                continue;
+            }
+            if (text.len && piece_takes(&piece, text_next(&text)))
+                continue;
+        }
+        if (!can_retry || text_retry.len == 0)
+            return false;
+        text_next(&text_retry);
+        text = text_retry;
+        pattern = pattern_retry;
+    }
+    return true;
+}
+
+status like_prefix(struct arena *arena, bytes pattern, uint8_t escape, bytes *out)
+{
+    struct buffer prefix = buffer_in(arena);
+
+    while (pattern.len) {
+        struct piece piece = take_piece(&pattern, escape);
+        if (piece.kind != PIECE_LETTER)
+            break;
+        text_append(&prefix, piece.letter);
+    }
+    return buffer_finish(&prefix, out);
+}
+
+status function_like(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    struct value value, pattern, escape = value_missing();
+    uint8_t mark = 0;
+
+    TRY(evaluate(e, call->args[0], &value));
+    TRY(evaluate(e, call->args[1], &pattern));
+    if (call->count == 3)
+        TRY(evaluate(e, call->args[2], &escape));
+    if (is_text(escape) && value_text(escape).len == 1)
+        mark = value_text(escape).data[0];
+    if (is_text(value) && is_text(pattern))
+        *out = value_bool(like_matches(value_text(value), value_text(pattern), mark));
+    return STATUS_OK;
+}

@@ -1,0 +1,46 @@
+/* How a query gets at its documents. Private to this room. */
+#ifndef QUERY_PLAN_H
+#define QUERY_PLAN_H
+
+#include "query/ranges.h"
+
+/* What has to stay the same from page to page, so that a position keeps its meaning. */
+struct plan_choice {
+    enum query_access access;
+    uint32_t index_id;
+    uint32_t constraint; /* number of the constraint that the index is asked for */
+};
+
+struct plan {
+    struct plan_choice choice;
+    /* Documents have to be loaded; otherwise their keys are enough. */
+    bool needs_document;
+    /* Rows come in the order that the query wants. */
+    bool is_ordered;
+    /* Partition part of the key, all of it or its front; from the source or from the condition. */
+    bytes partition;
+    /* ACCESS_POINT: joined document keys, ascending. */
+    const struct document_key *points;
+    size_t point_count;
+    /* ACCESS_INDEX */
+    const struct index *index;
+    bytes path;   /* as a pattern */
+    bytes prefix; /* of all keys of that path */
+    const struct range *ranges;
+    size_t range_count; /* in the order in which they are walked */
+    bool is_reverse;
+    /* A document can have several rows in the ranges; the right one is that of the value here. */
+    const struct expression *entry; /* NULL: each has one row at most */
+};
+
+/* `wanted` is the choice of an earlier page, NULL for the first one. INVALID if it cannot be followed
+ * any more. */
+MUST_USE status plan_make(struct arena *arena, const struct query *query,
+                          const struct query_source *source, const struct plan_choice *wanted,
+                          struct plan *out);
+
+/* The stretch of the index that is its range number `number`. */
+MUST_USE status plan_range_spec(struct arena *arena, const struct plan *plan, size_t number,
+                                struct scan_spec *spec);
+
+#endif

@@ -1,0 +1,43 @@
+/* What a condition says about single paths, as stretches of encoded values. Private to this room. */
+#ifndef QUERY_RANGES_H
+#define QUERY_RANGES_H
+
+#include "query/evaluate.h"
+
+/* Encoded values v with start <= v < end; all of one kind. */
+struct range {
+    bytes start;
+    bytes end;
+    enum value_kind kind;
+    bool is_point; /* exactly one value; start is its encoding */
+};
+
+/* Every row for which the condition is true has at `path` a scalar in one of the ranges; or, for
+ * is_element, an array at `path` with such an element. No range at all: the condition is never true. */
+struct constraint {
+    const struct expression *path; /* members of variable 0 */
+    bool is_element;
+    struct range *ranges; /* ascending, disjoint */
+    size_t count, room;
+};
+
+enum { CONSTRAINTS_MAX = 16 };
+
+struct constraints {
+    struct constraint items[CONSTRAINTS_MAX];
+    size_t count;
+};
+
+/* What follows from `where` being true. What is left out (NOT, functions, more than fit) only makes the
+ * constraints weaker, never wrong. NULL: nothing follows. */
+MUST_USE status ranges_derive(struct arena *arena, const struct expression *where,
+                              struct constraints *out);
+
+/* A chain of members of variable 0, at least one. */
+bool expression_is_path(const struct expression *expression);
+/* The name next to the variable. */
+bytes expression_path_first(const struct expression *path);
+
+MUST_USE status range_encode(struct arena *arena, struct value value, bytes *out);
+
+#endif

@@ -1,0 +1,40 @@
+/* The first rows of an order, out of however many. Private to this room. */
+#ifndef QUERY_SORTER_H
+#define QUERY_SORTER_H
+
+#include "query/evaluate.h"
+
+struct sort_entry {
+    bytes order_key; /* bytes whose order is the order of the rows */
+    bytes key;       /* of the document; decides between equal order keys */
+};
+
+struct sorter {
+    bool is_distinct; /* rows with equal order keys are one row */
+    size_t keep;      /* how many first rows are wanted */
+    struct sort_entry after;
+    bool has_after;
+    struct arena *arenas[2]; /* one in use, the other for moving house */
+    unsigned in_use;
+    struct sort_entry *entries;
+    size_t count, room;
+    size_t held_bytes;
+    bool is_full; /* entries[keep - 1] was found: what lies behind it is not wanted */
+    bool has_dropped;
+    struct sort_entry last;
+};
+
+/* `after` NULL: from the beginning; otherwise only what lies behind it. */
+MUST_USE status sorter_open(struct sorter *sorter, struct arena *arena, size_t keep,
+                            bool is_distinct, const struct sort_entry *after);
+/* Copies both. */
+MUST_USE status sorter_add(struct sorter *sorter, struct sort_entry entry);
+/* Puts in order what is there; `entries` and `count` are the answer, has_dropped tells that more follow. */
+MUST_USE status sorter_finish(struct sorter *sorter);
+void sorter_close(struct sorter *sorter);
+
+/* Appends the place of a value in an order. */
+void sorter_append_value(struct buffer *out, const struct query_rules *rules, struct value value,
+                         bool is_descending);
+
+#endif

@@ -1,0 +1,79 @@
+/* State: what one page leaves for the next, as bytes.
+ *
+ *   version 01, mode, access (one byte each), index id (4), constraint (4), fingerprint (8), skip (8),
+ *   remaining (8), then three times a length (4) and bytes: position, order key, sums.
+ *
+ * It travels through the client, so it is read as if anybody had written it: lengths are checked, numbers
+ * that nothing could have written are refused, and the sums must be a sound document. Whether the rest
+ * fits the query is found out by those who use it.
+ *
+ * Pure apart from the arena. */
+#include "query/state.h"
+
+enum { STATE_VERSION = 1 };
+
+static void append_block(struct buffer *out, bytes block)
+{
+    buffer_append_u32(out, (uint32_t)block.len);
+    buffer_append(out, block);
+}
+
+status state_write(struct arena *arena, const struct page_state *state, bytes *out)
+{
+    struct buffer b = buffer_in(arena);
+
+    buffer_append_byte(&b, STATE_VERSION);
+    buffer_append_byte(&b, (uint8_t)state->mode);
+    buffer_append_byte(&b, (uint8_t)state->choice.access);
+    buffer_append_u32(&b, state->choice.index_id);
+    buffer_append_u32(&b, state->choice.constraint);
+    buffer_append_u64(&b, state->fingerprint);
+    buffer_append_u64(&b, state->skip);
+    buffer_append_u64(&b, state->remaining);
+    append_block(&b, state->position);
+    append_block(&b, state->order_key);
+    append_block(&b, state->sums);
+    TRY(buffer_finish(&b, out));
+    if (out->len > LIMIT_QUERY_STATE_BYTES)
+        return status_fail(
+            arena, TOO_LARGE,
+            "going on behind this page would take a state of %zu bytes, limit %d: its "
+            "last values are too long",
+            out->len, LIMIT_QUERY_STATE_BYTES);
+    return STATUS_OK;
+}
+
+static status refused(void)
+{
+    return status_of(INVALID, "the state of the query is not one that a page has given");
+}
+
+static bytes read_block(struct reader *reader)
+{
+    uint32_t len = reader_u32(reader);
+
+    return reader_bytes(reader, len);
+}
+
+status state_read(struct arena *arena, bytes bytes_in, struct page_state *out)
+{
+    struct reader r = reader_of(bytes_in);
+    uint8_t version = reader_byte(&r), mode = reader_byte(&r), access = reader_byte(&r);
+
+    *out = (struct page_state){ .choice.index_id = reader_u32(&r) };
+    out->choice.constraint = reader_u32(&r);
+    out->fingerprint = reader_u64(&r);
+    out->skip = reader_u64(&r);
+    out->remaining = reader_u64(&r);
+    out->position = read_block(&r);
+    out->order_key = read_block(&r);
+    out->sums = read_block(&r);
+    if (!reader_is_done(&r) || version != STATE_VERSION || mode < MODE_STREAM ||
+        mode > MODE_AGGREGATE || access > ACCESS_INDEX || bytes_in.len > LIMIT_QUERY_STATE_BYTES)
+        return refused();
+    out->mode = (enum page_mode)mode;
+    out->choice.access = (enum query_access)access;
+    if (out->sums.len && document_check(arena, out->sums).code != OK)
+        return refused();
+    return STATUS_OK;
+}

@@ -1,0 +1,30 @@
+/* What one page leaves for the next. Private to this room. */
+#ifndef QUERY_STATE_H
+#define QUERY_STATE_H
+
+#include "query/plan.h"
+
+enum page_mode {
+    MODE_STREAM = 1, /* rows are given as they come */
+    MODE_SORT,       /* collected, sorted, given from a place in the order on */
+    MODE_AGGREGATE,  /* one row made of all */
+};
+
+struct page_state {
+    enum page_mode mode;
+    uint64_t fingerprint;
+    struct plan_choice choice;
+    uint64_t skip;      /* rows still to be left out */
+    uint64_t remaining; /* rows still to be given at most */
+    /* MODE_STREAM, MODE_AGGREGATE: of the cursor. MODE_SORT: key of the last document given. */
+    bytes position;
+    bytes order_key; /* MODE_SORT: where the last row given stands */
+    bytes sums;      /* MODE_AGGREGATE: a document, see aggregate.c */
+};
+
+/* In `arena`. */
+MUST_USE status state_write(struct arena *arena, const struct page_state *state, bytes *out);
+/* Untrusted bytes; borrows from them. INVALID. */
+MUST_USE status state_read(struct arena *arena, bytes bytes_in, struct page_state *out);
+
+#endif

@@ -1,0 +1,16 @@
+/* Characters of UTF-8 texts that were checked before, and their letter case. Private to this room. */
+#ifndef QUERY_TEXT_H
+#define QUERY_TEXT_H
+
+#include "base/base.h"
+
+/* The first character of a text that is not empty; `text` moves behind it. */
+uint32_t text_next(bytes *text);
+void text_append(struct buffer *out, uint32_t character);
+/* How many units of UTF-16 the text would have. */
+size_t text_units(bytes text);
+/* The same letter in the other case, for the scripts listed in text.c; anything else is itself. */
+uint32_t text_lower(uint32_t character);
+uint32_t text_upper(uint32_t character);
+
+#endif

@@ -1,0 +1,207 @@
+/* Plans: which way a query takes to its documents, seen from what it says it did. */
+#include "tests/support/ask.h"
+
+static const char *access_name(enum query_access access)
+{
+    switch (access) {
+    case ACCESS_NOTHING:
+        return "nothing";
+    case ACCESS_LIST:
+        return "list";
+    case ACCESS_FIGURES:
+        return "figures";
+    case ACCESS_POINT:
+        return "point";
+    case ACCESS_KEYS:
+        return "keys";
+    case ACCESS_INDEX:
+        return "index";
+    }
+    return "?";
+}
+
+/* The way and what it took: "index /a/? rows=1 documents=1 given=1", with "sorted" where it had to. */
+static const char *way_of(struct world *w, const char *sql, const struct asking *how)
+{
+    struct query_explain e;
+
+    const char *answer = ask(w, "c", sql, how, &e);
+    CHECK_THAT(answer[0] == '[', "%s: %s", sql, answer);
+    return arena_format(w->arena, "%s%s%.*s%s rows=%d documents=%d given=%d", access_name(e.access),
+                        e.path.len ? " " : "", (int)e.path.len, (const char *)e.path.data,
+                        e.is_sorted ? " sorted" : "", (int)e.rows, (int)e.documents,
+                        (int)e.output_count);
+}
+
+struct row {
+    const char *sql;
+    const char *want;
+};
+
+#define ROW(text, answer) \
+    {                     \
+        text, answer      \
+    }
+
+static void check_ways(struct world *w, const struct row *rows, size_t count,
+                       const struct asking *how)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *got = way_of(w, rows[i].sql, how);
+        CHECK_THAT(strcmp(got, rows[i].want) == 0, "%s\n  went %s\n  want %s", rows[i].sql, got,
+                   rows[i].want);
+    }
+}
+
+/* 40 documents in 4 partitions; n counts, g has two values, odd ones have tags. */
+static void fill(struct world *w, const char *indexes)
+{
+    world_open(w, ON_MEMORY);
+    world_collection_parted(w, "c", TTL_OFF, indexes, "pk");
+    for (int i = 0; i < 40; i++) {
+        const char *tags = i % 2 ? ",'tags':['t','u'],'o':{'x y':1}" : "";
+        CHECK_WRITTEN(world_insert(w, "c", "{'_id':%d,'pk':'p%d','n':%d,'g':'%s','big':%d%s}", i,
+                                   i % 4, i, i < 20 ? "low" : "high", i * 1000, tags),
+                      OK);
+    }
+}
+
+TEST(query_plan, conditions_on_indexed_paths_use_the_index)
+{
+    static const struct row rows[] = {
+        ROW("SELECT * FROM c WHERE c.n = 7", "index /n/? rows=1 documents=1 given=1"),
+        ROW("SELECT * FROM c WHERE 7 = c.n", "index /n/? rows=1 documents=1 given=1"),
+        ROW("SELECT * FROM c WHERE c.n > 35", "index /n/? rows=4 documents=4 given=4"),
+        ROW("SELECT * FROM c WHERE 35 > c.n AND c.n >= 33",
+            "index /n/? rows=2 documents=2 given=2"),
+        ROW("SELECT * FROM c WHERE c.n BETWEEN 3 AND 5", "index /n/? rows=3 documents=3 given=3"),
+        ROW("SELECT * FROM c WHERE c.n IN (3, 39, 500)", "index /n/? rows=2 documents=2 given=2"),
+        ROW("SELECT * FROM c WHERE c.n = 3 OR c.n < 2", "index /n/? rows=3 documents=3 given=3"),
+        ROW("SELECT * FROM c WHERE (c.n = 3 AND c.g = 'x') OR c.n < 2",
+            "index /n/? rows=3 documents=3 given=2"),
+        ROW("SELECT * FROM c WHERE c.n = -1", "index /n/? rows=0 documents=0 given=0"),
+        ROW("SELECT * FROM c WHERE STARTSWITH(c.g, 'hi')",
+            "index /g/? rows=20 documents=20 given=20"),
+        ROW("SELECT * FROM c WHERE c.g LIKE 'h%h'", "index /g/? rows=20 documents=20 given=20"),
+        ROW("SELECT * FROM c WHERE c.o['x y'] = 1",
+            "index /o/\"x y\"/? rows=20 documents=20 given=20"),
+        ROW("SELECT * FROM c WHERE ARRAY_CONTAINS(c.tags, 'u')",
+            "index /tags/[]/? rows=20 documents=20 given=20"),
+        ROW("SELECT * FROM c WHERE IS_STRING(c.g) AND c.n > 38",
+            "index /n/? rows=1 documents=1 given=1"),
+        ROW("SELECT * FROM c WHERE c.g = 'low' AND c.n = 39",
+            "index /n/? rows=1 documents=1 given=0"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE c.n < 10",
+            "index /n/? rows=10 documents=10 given=1"),
+    };
+    struct world w;
+
+    fill(&w, "all: paths +/*");
+    check_ways(&w, rows, ARRAY_COUNT(rows), NULL);
+    world_close(&w);
+}
+
+TEST(query_plan, what_no_index_holds_is_scanned)
+{
+    static const struct row rows[] = {
+        ROW("SELECT * FROM c", "keys rows=40 documents=40 given=40"),
+        ROW("SELECT * FROM c WHERE c.n != 7", "keys rows=40 documents=40 given=39"),
+        ROW("SELECT * FROM c WHERE c.n + 0 = 7", "keys rows=40 documents=40 given=1"),
+        ROW("SELECT * FROM c WHERE NOT c.n > 7", "keys rows=40 documents=40 given=8"),
+        ROW("SELECT * FROM c WHERE c.n = 1 OR c.g = 'x'", "keys rows=40 documents=40 given=1"),
+        ROW("SELECT * FROM c WHERE IS_DEFINED(c.o)", "keys rows=40 documents=40 given=20"),
+        ROW("SELECT * FROM c WHERE c.tags = ['t','u']", "keys rows=40 documents=40 given=20"),
+        ROW("SELECT * FROM c WHERE c.big > 38000", "keys rows=40 documents=40 given=1"),
+        ROW("SELECT * FROM c WHERE c._ts = 0", "keys rows=40 documents=40 given=40"),
+        ROW("SELECT VALUE 1 FROM c", "keys rows=40 documents=0 given=40"),
+    };
+    struct world w;
+
+    fill(&w, "some: paths +/* -/big/?");
+    check_ways(&w, rows, ARRAY_COUNT(rows), NULL);
+    world_close(&w);
+}
+
+TEST(query_plan, the_partition_bounds_the_work)
+{
+    static const struct row rows[] = {
+        ROW("SELECT * FROM c", "keys rows=10 documents=10 given=10"),
+        ROW("SELECT VALUE COUNT(1) FROM c", "keys rows=10 documents=0 given=1"),
+        ROW("SELECT * FROM c WHERE c.g = 'low'", "index /g/? rows=5 documents=5 given=5"),
+        ROW("SELECT * FROM c WHERE c.n >= 0", "keys rows=10 documents=10 given=10"),
+        ROW("SELECT * FROM c WHERE c._id = 1", "point rows=1 documents=1 given=1"),
+        ROW("SELECT * FROM c WHERE c._id = 2", "point rows=1 documents=0 given=0"),
+        ROW("SELECT * FROM c WHERE c._id IN (9, 5, 2, 5) AND c.n = 5",
+            "point rows=3 documents=2 given=1"),
+    };
+    static const struct row named[] = {
+        ROW("SELECT * FROM c WHERE c.pk = 'p1'", "keys rows=10 documents=10 given=10"),
+        ROW("SELECT * FROM c WHERE c.pk = 'p1' AND c._id = 5", "point rows=1 documents=1 given=1"),
+        ROW("SELECT * FROM c WHERE c._id = 5", "index /_id/? rows=1 documents=1 given=1"),
+    };
+    const struct asking in_p1 = { .partition = "['p1']" };
+    struct world w;
+
+    fill(&w, "all: paths +/*");
+    check_ways(&w, rows, ARRAY_COUNT(rows), &in_p1);
+    check_ways(&w, named, ARRAY_COUNT(named), NULL);
+    world_close(&w);
+}
+
+TEST(query_plan, order_comes_from_the_index_where_it_can)
+{
+    static const struct row rows[] = {
+        ROW("SELECT * FROM c WHERE c.n > 30 ORDER BY c.n", "index /n/? rows=9 documents=9 given=9"),
+        ROW("SELECT TOP 3 * FROM c WHERE c.n > 5 ORDER BY c.n DESC",
+            "index /n/? rows=3 documents=3 given=3"),
+        ROW("SELECT TOP 3 * FROM c ORDER BY c.n", "keys sorted rows=40 documents=43 given=3"),
+        ROW("SELECT TOP 2 * FROM c WHERE c.n < 9 ORDER BY c.g",
+            "index /n/? sorted rows=9 documents=11 given=2"),
+        ROW("SELECT TOP 2 * FROM c WHERE c.n < 9 ORDER BY c.n, c.g",
+            "index /n/? sorted rows=9 documents=11 given=2"),
+        ROW("SELECT DISTINCT VALUE c.g FROM c WHERE c.n < 9 ORDER BY c.g",
+            "index /n/? sorted rows=9 documents=10 given=1"),
+    };
+    struct world w;
+
+    fill(&w, "all: paths +/*");
+    check_ways(&w, rows, ARRAY_COUNT(rows), NULL);
+    CHECK_STRING(
+        ask(&w, "c", "SELECT TOP 3 VALUE c.n FROM c WHERE c.n > 5 ORDER BY c.n DESC", NULL, NULL),
+        "[39,38,37]");
+    world_close(&w);
+}
+
+TEST(query_plan, counting_all_looks_at_no_row)
+{
+    static const struct row rows[] = {
+        ROW("SELECT VALUE COUNT(1) FROM c", "figures rows=0 documents=0 given=1"),
+        ROW("SELECT COUNT(1) AS n, COUNT('x') AS m FROM c", "figures rows=0 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(c.n) FROM c", "keys rows=40 documents=40 given=1"),
+        ROW("SELECT * FROM c WHERE c.n = undefined", "nothing rows=0 documents=0 given=0"),
+        ROW("SELECT * FROM c WHERE c.n > 5 AND c.n < 2", "nothing rows=0 documents=0 given=0"),
+        ROW("SELECT * FROM c WHERE false", "nothing rows=0 documents=0 given=0"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE c.n = 1 AND c.n = 2",
+            "nothing rows=0 documents=0 given=1"),
+    };
+    struct world w;
+
+    fill(&w, "all: paths +/*");
+    check_ways(&w, rows, ARRAY_COUNT(rows), NULL);
+    CHECK_STRING(ask(&w, "c", "SELECT VALUE COUNT(1) FROM c", NULL, NULL), "[40]");
+    world_close(&w);
+}
+
+TEST(query_plan, an_index_that_is_not_ready_is_not_used)
+{
+    struct world w;
+
+    fill(&w, "");
+    CHECK_OK(world_index(&w, "c", "all: paths +/*"));
+    CHECK_STRING(way_of(&w, "SELECT * FROM c WHERE c.n = 7", NULL),
+                 "keys rows=40 documents=40 given=1");
+    CHECK_OK(engine_build_indexes(w.engine));
+    CHECK_STRING(way_of(&w, "SELECT * FROM c WHERE c.n = 7", NULL),
+                 "index /n/? rows=1 documents=1 given=1");
+    world_close(&w);
+}
