@@ -288,7 +288,8 @@ bool cosmos_body_has(const struct cosmos_answer *answer, const char *text)
 
     for (size_t i = 0; i + len <= answer->body.len; i++) {
         size_t k = 0;
-        while (k < len && answer->body.data[i + k] == (text[k] == '\'' ? '"' : (uint8_t)text[k]))
+        while (k < len && (answer->body.data[i + k] == (uint8_t)text[k] ||
+                           (text[k] == '\'' && answer->body.data[i + k] == '"')))
             k++;
         if (k == len)
             return true;

@@ -47,7 +47,7 @@ struct cosmos_answer cosmos_ask(struct cosmos_face *f, const char *request, cons
 bytes cosmos_header(const struct cosmos_answer *answer, const char *name);
 /* JSON text of what a dotted path leads to in the body ("a.b.0.c"), empty if nowhere. */
 bytes cosmos_value(struct cosmos_face *f, const struct cosmos_answer *answer, const char *path);
-/* Does the body contain this text? */
+/* Does the body contain this text? A ' in it stands for itself and for ". */
 bool cosmos_body_has(const struct cosmos_answer *answer, const char *text);
 
 #define CHECK_ANSWER(call, want)                                                               \

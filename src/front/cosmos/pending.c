@@ -15,12 +15,6 @@ __attribute__((weak)) status user_forget_database(struct call *call, uint32_t da
     {                                                               \
         return call_fail(call, FAIL_UNSUPPORTED, "not yet");        \
     }
-PENDING(container_list)
-PENDING(container_create)
-PENDING(container_query)
-PENDING(container_read)
-PENDING(container_replace)
-PENDING(container_delete)
 PENDING(item_list)
 PENDING(change_feed_read)
 PENDING(item_create)
