@@ -20,6 +20,7 @@ static const struct collection *collection_of(struct cosmos_face *f, struct requ
 
 TEST(container, minimal_definition_gets_all_defaults)
 {
+    /* clang-format off: one row behind the other reads better than columns */
     const struct {
         const char *path, *want;
     } rows[] = {
@@ -40,6 +41,7 @@ TEST(container, minimal_definition_gets_all_defaults)
         { "_udfs",                                           "\"udfs/\""                              },
         { "_conflicts",                                      "\"conflicts/\""                         },
     };
+    /* clang-format on */
     struct cosmos_face f;
 
     cosmos_face_open(&f);
@@ -73,6 +75,7 @@ TEST(container, definition_survives_a_restart)
 TEST(container, what_is_given_comes_back)
 {
     /* The property as it is sent, and as it is shown. */
+    /* clang-format off: one row behind the other reads better than columns */
     const struct {
         const char *property, *path, *want;
     } rows[] = {
@@ -131,6 +134,7 @@ TEST(container, what_is_given_comes_back)
         { "'defaultTtl':2147483647",                                                            "defaultTtl",                      "2147483647"                      },
         { "'somethingElse':1",                                                                  "somethingElse",                   ""                                },
     };
+    /* clang-format on */
     struct cosmos_face f;
 
     cosmos_face_open(&f);
@@ -151,6 +155,7 @@ TEST(container, what_is_given_comes_back)
 
 TEST(container, bad_definitions_are_refused_and_make_nothing)
 {
+    /* clang-format off: one row behind the other reads better than columns */
     const struct {
         const char *property, *says;
     } rows[] = {
@@ -220,6 +225,7 @@ TEST(container, bad_definitions_are_refused_and_make_nothing)
         { "'computedProperties':{}",                                                            "must be an array"                      },
         { "'changeFeedPolicy':5",                                                               "must be an object"                     },
     };
+    /* clang-format on */
     struct cosmos_face f;
 
     cosmos_face_open(&f);

@@ -37,6 +37,7 @@ TEST(offer, container_without_one_has_the_default_and_it_goes_with_it)
 
 TEST(offer, headers_of_a_create_decide_on_the_throughput)
 {
+    /* clang-format off: one row behind the other reads better than columns */
     const struct {
         const char *headers;
         unsigned want;
@@ -59,6 +60,7 @@ TEST(offer, headers_of_a_create_decide_on_the_throughput)
         { "x-ms-offer-throughput: 400\n"
           "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':4000}", 400, "",        ""     },
     };
+    /* clang-format on */
     struct cosmos_face f;
 
     cosmos_face_open(&f);
@@ -120,6 +122,7 @@ TEST(offer, replace_changes_throughput_and_autoscale)
     struct cosmos_answer list = cosmos_ask(&f, "GET /offers", "", "");
     const char *link = offer_link(&f, "PUT", &list, 0);
     bytes id = cosmos_value(&f, &list, "Offers.0.id");
+    /* clang-format off: one row behind the other reads better than columns */
     const struct {
         const char *headers, *content;
         unsigned want;
@@ -139,6 +142,7 @@ TEST(offer, replace_changes_throughput_and_autoscale)
          "2000"                                                                                                                                            },
         { "if-match: 'other'",                                    "{'offerThroughput':500}",                                                 412, "",    ""},
     };
+    /* clang-format on */
     EACH_ROW(rows, r) {
         const char *body = arena_format(f.world.arena, "{'id':%.*s,'content':%s}", (int)id.len,
                                         (const char *)id.data, r->content);
