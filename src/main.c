@@ -37,6 +37,7 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
 static int run_serve(struct arena *arena, const struct config *config);
 static int run_check(struct arena *arena, const struct config *config);
 static int print_help(struct arena *arena);
+static int print_routes(struct arena *arena);
 
 int main(int argument_count, char **arguments)
 {
@@ -67,6 +68,8 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return print_help(arena);
+    if (strcmp(word, "routes") == 0)
+        return print_routes(arena);
     if (strcmp(word, "check") == 0)
         command = COMMAND_CHECK;
     else if (strcmp(word, "serve") != 0)
@@ -82,10 +85,20 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
     return command == COMMAND_CHECK ? run_check(arena, &config) : run_serve(arena, &config);
 }
 
+static int print_text(struct buffer *text)
+{
+    bytes out;
+    status s = buffer_finish(text, &out);
+
+    if (s.code != OK)
+        return fail(EXIT_FAILED, s.message);
+    fwrite(out.data, 1, out.len, stdout);
+    return EXIT_DONE;
+}
+
 static int print_help(struct arena *arena)
 {
     struct buffer text = buffer_in(arena);
-    bytes out;
 
     buffer_append_text(&text,
                        "mayfly: a document database where expired means gone\n\n"
@@ -94,13 +107,25 @@ static int print_help(struct arena *arena)
     buffer_append_text(&text, "\nmayfly check [options]      verify every invariant of a stopped "
                               "database; exit 1 if one is broken\n");
     config_describe(COMMAND_CHECK, &text);
-    buffer_append_text(&text, "\nmayfly --version | --help\n\nThe server answers over HTTP:\n");
+    buffer_append_text(&text, "\nmayfly routes               list the operations of the Cosmos DB "
+                              "API, and which of them are served\n"
+                              "mayfly --version | --help\n\nThe server answers over HTTP:\n");
     pages_describe(&text);
-    status s = buffer_finish(&text, &out);
-    if (s.code != OK)
-        return fail(EXIT_FAILED, s.message);
-    fwrite(out.data, 1, out.len, stdout);
-    return EXIT_DONE;
+    return print_text(&text);
+}
+
+/* The page docs/cosmos-coverage.md. */
+static int print_routes(struct arena *arena)
+{
+    struct buffer text = buffer_in(arena);
+
+    buffer_append_text(&text, "# Operations of the Cosmos DB API\n\n"
+                              "Written by `mayfly routes`, from the table that the server itself "
+                              "goes by; a test compares them.\n"
+                              "A part `*` of a path is a name or a resource id. What is not in the "
+                              "table is answered with 400 or 405.\n\n");
+    cosmos_describe_routes(&text);
+    return print_text(&text);
 }
 
 /* ---- the house -------------------------------------------------------------------------------------- */
