@@ -1,13 +1,10 @@
 /* Bench: opening an empty database, and what an idle server keeps in memory.
  *
  * In process: storage and engine on an existing, empty directory (and a new one). As a program: from
- * starting $BUILD/mayfly serve on an empty directory until it says that it is ready, with its
- * resident memory a moment later. Medians. */
+ * starting $BUILD/mayfly serve on an empty directory (and on the same again) until it says that it is
+ * ready, with its resident memory a moment later. Medians. */
 #include "bench/rocks.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
+#include "bench/server.h"
 
 enum { OPENINGS = 15, STARTS = 7, SETTLE_MS = 500 };
 
@@ -41,89 +38,32 @@ static void in_process(const char *top)
 
 /* ---- the server ------------------------------------------------------------------------------------ */
 
-struct server {
-    pid_t pid;
-    int output;
-};
-
-static struct server server_start(const char *program, const char *path)
-{
-    int pipe_ends[2];
-
-    BENCH_CLAIM(pipe(pipe_ends) == 0);
-    const pid_t pid = fork();
-    BENCH_CLAIM(pid >= 0);
-    if (pid == 0) {
-        dup2(pipe_ends[1], STDOUT_FILENO);
-        close(pipe_ends[0]);
-        execl(program, program, "serve", "--data", path, "--cosmos", "127.0.0.1:0", "--log-level",
-              "error", (char *)NULL);
-        _exit(127);
-    }
-    close(pipe_ends[1]);
-    return (struct server){ .pid = pid, .output = pipe_ends[0] };
-}
-
-/* False if it ended without a line. */
-static bool server_wait_ready(struct server server)
-{
-    char byte = 0;
-
-    while (byte != '\n') {
-        if (read(server.output, &byte, 1) != 1)
-            return false;
-    }
-    return true;
-}
-
-static void server_stop(struct server server)
-{
-    kill(server.pid, SIGTERM);
-    waitpid(server.pid, NULL, 0);
-    close(server.output);
-}
-
-static double resident_mb(pid_t pid)
-{
-    char path[64], line[256];
-    double kb = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    FILE *file = fopen(path, "r");
-    BENCH_CLAIM(file != NULL);
-    while (fgets(line, sizeof(line), file)) {
-        if (strncmp(line, "VmRSS:", 6) == 0)
-            kb = strtod(line + 6, NULL);
-    }
-    fclose(file);
-    return kb / 1024;
-}
-
+/* The first start on a directory also makes keys and a certificate for https. */
 static void as_program(const char *top)
 {
-    const char *build = getenv("BUILD");
-    char program[PATH_MAX], path[PATH_MAX + 16], value[128];
-    double ready_ms[STARTS], rss_mb[STARTS];
+    char program[PATH_MAX], path[PATH_MAX + 32], value[128];
+    double fresh_ms[STARTS], again_ms[STARTS], rss_mb[STARTS];
 
-    snprintf(program, sizeof(program), "%s/mayfly", build && *build ? build : "build");
-    if (access(program, X_OK) != 0) {
-        printf("open: there is no %s; left out\n", program);
+    if (!bench_server_program(program))
         return;
-    }
-    snprintf(path, sizeof(path), "%s/served", top);
     for (int i = 0; i < STARTS; i++) {
-        const double started = bench_now_s();
-        struct server server = server_start(program, path);
-        BENCH_CLAIM(server_wait_ready(server));
-        ready_ms[i] = 1e3 * (bench_now_s() - started);
-        bench_sleep_ms(SETTLE_MS);
-        rss_mb[i] = resident_mb(server.pid);
-        server_stop(server);
+        snprintf(path, sizeof(path), "%s/served%d", top, i);
+        for (int start = 0; start < 2; start++) {
+            const double started = bench_now_s();
+            const struct bench_server server = bench_server_start(program, path);
+            *(start == 0 ? &fresh_ms[i] : &again_ms[i]) = 1e3 * (bench_now_s() - started);
+            if (start == 0) {
+                bench_sleep_ms(SETTLE_MS);
+                rss_mb[i] = bench_server_resident_mb(&server);
+            }
+            bench_server_stop(&server);
+        }
     }
-    printf("serve: first start on a new directory %.1f ms\n", ready_ms[0]);
-    const double ms = bench_median(ready_ms, STARTS), mb = bench_median(rss_mb, STARTS);
-    snprintf(value, sizeof(value), "%.1f ms", ms);
-    bench_figure("open: mayfly serve until ready", value, "< 100 ms", ms < 100);
+    const double fresh = bench_median(fresh_ms, STARTS), again = bench_median(again_ms, STARTS);
+    const double mb = bench_median(rss_mb, STARTS);
+    snprintf(value, sizeof(value), "%.1f / %.1f ms", fresh, again);
+    bench_figure("open: mayfly serve until ready, empty directory / again", value, "< 100 ms",
+                 fresh < 100 && again < 100);
     snprintf(value, sizeof(value), "%.1f MB", mb);
     bench_figure("open: resident memory of an idle server", value, "< 30 MB", mb < 30);
 }
