@@ -85,9 +85,11 @@
 #define LIMIT_LISTEN_BACKLOG 1024
 /* Sockets one server listens on. */
 #define LIMIT_LISTENERS 8
-/* Threads that serve requests: per core, and at most. */
+/* Threads that serve requests. Those that do not wait: at least and at most, per core; and all, with
+ * those that wait in the middle of a request: one more that would wait is answered "busy". */
+#define LIMIT_WORKERS_PER_CORE_MIN 1
 #define LIMIT_WORKERS_PER_CORE 2
-#define LIMIT_WORKERS 64
+#define LIMIT_WORKERS 256
 /* Bytes taken from a socket at a time. */
 #define LIMIT_INPUT_BYTES (32 * 1024)
 /* Requests that one connection may run before the others get their turn. */

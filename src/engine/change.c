@@ -46,6 +46,7 @@ const struct catalog *change_catalog(struct engine *engine)
 void change_begin(struct engine *engine, struct arena *arena, struct change *out)
 {
     *out = (struct change){ .engine = engine, .arena = arena, .rows = buffer_in(arena) };
+    out->is_marked = block_begin();
     pthread_mutex_lock(&engine->change_lock);
     catalog_collect(engine);
 }
@@ -135,6 +136,8 @@ void change_end(struct change *change)
         collection_release(change->next[i]);
     }
     pthread_mutex_unlock(&change->engine->change_lock);
+    if (change->is_marked)
+        block_end();
 }
 
 /* ---- names and limits ----------------------------------------------------------------------------- */

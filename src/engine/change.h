@@ -22,6 +22,7 @@ struct change {
     size_t count;
     struct catalog_edit edit;
     struct buffer rows; /* struct change_row */
+    bool is_marked;     /* as a wait, base/block.h */
     bool is_published;
     bool switches_rules, switches_rules_off; /* all TTL indexes of the server */
 };

@@ -2,7 +2,8 @@
  *
  * A stripe is a flag under one of a few mutexes; a waiter sleeps on the shard's condition. Sets are
  * taken in ascending order, so two writes never wait for each other. A gate is closed by one change
- * at a time, which then waits until the last writer has left.
+ * at a time, which then waits until the last writer has left. Who has to wait says so (base/block.h), so
+ * that a hot document does not keep all threads that serve requests.
  *
  * Threads: any thread may give back what another took; the mutexes are held for a few instructions. */
 #include "engine/latch.h"
@@ -49,17 +50,53 @@ void latch_set_sort(struct latch_set *set)
     set->count = kept;
 }
 
+/* Waits until *is_in_the_way is false, marked as a wait; the lock is held before and after, but not while
+ * the mark is set. False if it is still true and waiting was refused. */
+static bool wait_until_clear(pthread_mutex_t *lock, pthread_cond_t *changed,
+                             const bool *is_in_the_way, bool is_refusable)
+{
+    if (!*is_in_the_way)
+        return true;
+    pthread_mutex_unlock(lock);
+    bool is_marked = block_begin();
+    pthread_mutex_lock(lock);
+    while (*is_in_the_way && (is_marked || !is_refusable))
+        pthread_cond_wait(changed, lock);
+    if (is_marked)
+        block_end();
+    return !*is_in_the_way;
+}
+
+static bool take_stripe(struct latches *latches, uint16_t stripe, bool is_refusable)
+{
+    struct latch_shard *shard = &latches->shards[stripe % LATCH_SHARDS];
+    bool *is_held = &shard->is_held[stripe / LATCH_SHARDS];
+
+    pthread_mutex_lock(&shard->lock);
+    bool is_taken = wait_until_clear(&shard->lock, &shard->freed, is_held, is_refusable);
+    if (is_taken)
+        *is_held = true;
+    pthread_mutex_unlock(&shard->lock);
+    return is_taken;
+}
+
 void latch_set_take(struct latches *latches, const struct latch_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
-        struct latch_shard *shard = &latches->shards[set->stripes[i] % LATCH_SHARDS];
-        bool *is_held = &shard->is_held[set->stripes[i] / LATCH_SHARDS];
-        pthread_mutex_lock(&shard->lock);
-        while (*is_held)
-            pthread_cond_wait(&shard->freed, &shard->lock);
-        *is_held = true;
-        pthread_mutex_unlock(&shard->lock);
+        bool is_taken = take_stripe(latches, set->stripes[i], false);
+        ASSERT(is_taken);
     }
+}
+
+bool latch_set_take_unless_busy(struct latches *latches, const struct latch_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (!take_stripe(latches, set->stripes[i], true)) {
+            latch_set_give(latches, &(struct latch_set){ set->stripes, i });
+            return false;
+        }
+    }
+    return true;
 }
 
 void latch_set_give(struct latches *latches, const struct latch_set *set)
@@ -88,13 +125,24 @@ void gate_destroy(struct gate *gate)
     pthread_cond_destroy(&gate->changed);
 }
 
-void gate_enter(struct gate *gate)
+static bool enter(struct gate *gate, bool is_refusable)
 {
     pthread_mutex_lock(&gate->lock);
-    while (gate->is_closed)
-        pthread_cond_wait(&gate->changed, &gate->lock);
-    gate->writers++;
+    bool is_in = wait_until_clear(&gate->lock, &gate->changed, &gate->is_closed, is_refusable);
+    gate->writers += is_in;
     pthread_mutex_unlock(&gate->lock);
+    return is_in;
+}
+
+void gate_enter(struct gate *gate)
+{
+    bool is_in = enter(gate, false);
+    ASSERT(is_in);
+}
+
+bool gate_enter_unless_busy(struct gate *gate)
+{
+    return enter(gate, true);
 }
 
 void gate_leave(struct gate *gate)

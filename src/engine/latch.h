@@ -29,8 +29,10 @@ struct latch_set {
 };
 uint16_t latch_stripe(uint64_t hash);
 void latch_set_sort(struct latch_set *set);
-/* Waits for each stripe in turn. */
+/* Waits for each stripe in turn; where a thread has an owner, as marked by base/block.h. */
 void latch_set_take(struct latches *latches, const struct latch_set *set);
+/* The same for requests: false, and nothing taken, if it would have to wait and too many wait already. */
+MUST_USE bool latch_set_take_unless_busy(struct latches *latches, const struct latch_set *set);
 void latch_set_give(struct latches *latches, const struct latch_set *set);
 
 struct gate {
@@ -42,6 +44,8 @@ struct gate {
 void gate_init(struct gate *gate);
 void gate_destroy(struct gate *gate);
 void gate_enter(struct gate *gate);
+/* The same for requests: false, and not inside, if it would have to wait and too many wait already. */
+MUST_USE bool gate_enter_unless_busy(struct gate *gate);
 void gate_leave(struct gate *gate);
 /* Waits until everyone has left and keeps everyone out. */
 void gate_close(struct gate *gate);

@@ -87,8 +87,11 @@ static status gather_states(struct write *write)
 
 static status enter_gates(struct write *write)
 {
-    for (; write->entered < write->state_count; write->entered++)
-        gate_enter(&write->states[write->entered]->gate);
+    for (; write->entered < write->state_count; write->entered++) {
+        if (!gate_enter_unless_busy(&write->states[write->entered]->gate))
+            return status_of(BUSY, "too many requests wait while the collection is changed; try "
+                                   "again");
+    }
     for (size_t i = 0; i < write->state_count; i++) {
         if (atomic_load(&write->states[i]->is_dropped))
             return status_of(NOT_FOUND, "the collection was dropped");
@@ -196,7 +199,9 @@ static status take_latches(struct write *write)
     write->latches.stripes = (uint16_t *)(void *)stripes.data;
     write->latches.count = stripes.len / sizeof(uint16_t);
     latch_set_sort(&write->latches);
-    latch_set_take(&write->request->engine->latches, &write->latches);
+    if (!latch_set_take_unless_busy(&write->request->engine->latches, &write->latches))
+        return status_of(BUSY, "too many requests wait for documents that are being written; try "
+                               "again");
     write->has_latches = true;
     return STATUS_OK;
 }

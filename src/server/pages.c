@@ -204,7 +204,11 @@ static status page_purge(struct pages *pages, struct http_exchange *exchange)
     struct buffer body = buffer_in(exchange->arena);
     struct purge_result result;
 
-    TRY(engine_purge(pages->engine, &result));
+    if (!block_begin())
+        return status_of(BUSY, "too many requests wait; try again");
+    status s = engine_purge(pages->engine, &result);
+    block_end();
+    TRY(s);
     exchange->reply.status = 200;
     buffer_append_format(&body,
                          "{\"documents\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"truncations\":%" PRIu64

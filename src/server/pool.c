@@ -4,8 +4,16 @@
  * a list and an eventfd that counts them. Each worker asks for one event at a time. At the end a second
  * eventfd, which stays readable, tells all workers to leave.
  *
- * Keeps: a source that was posted is run exactly once; a worker never leaves in the middle of an event.
- * Threads: pool_post from every thread, under `lock`; start, end and close from the owner's thread. */
+ * `running` counts the workers that do not wait, busy or not. A worker that begins to wait inside an event
+ * leaves that count; if too few would be left, a parked worker is woken or a new one started. When it
+ * returns there may be more than `many`: the next one that has finished its event parks. The distance
+ * between `few` and `many` keeps short waits from waking and parking a thread each.
+ *
+ * Keeps: a source that was posted is run exactly once; a worker never leaves in the middle of an event;
+ * `few` workers never wait.
+ * Threads: pool_post from every thread; start, end and close from the owner's thread. `lock` guards the
+ * list of posted sources and the parking; `running` is atomic, so that a wait that needs no
+ * replacement costs no lock. */
 #include "server/pool.h"
 #include "base/limits.h"
 
@@ -22,17 +30,25 @@ struct pool {
     struct source posted; /* event of posted_fd */
     struct source ended;  /* event of ended_fd */
     _Atomic bool is_ended;
-    pthread_mutex_t lock; /* guards the list of posted sources */
+    struct metrics *metrics;
+    struct block_host host; /* the workers' */
+    struct pool_sizes sizes;
+    _Atomic size_t running;
+    pthread_mutex_t lock; /* guards what follows */
     struct source *first;
     struct source **last;
+    pthread_cond_t unparked;
+    size_t parked_count, woken_count; /* of the parked, so many are to go on */
     size_t worker_count;
     pthread_t workers[LIMIT_WORKERS];
 };
 
 static void run_posted(struct source *source, uint32_t events);
 static void run_ended(struct source *source, uint32_t events);
+static bool begin_wait(void *context);
+static void end_wait(void *context);
 
-status pool_open(struct arena *arena, struct pool **out)
+status pool_open(struct metrics *metrics, struct arena *arena, struct pool **out)
 {
     struct pool *pool = memory_take_zeroed(1, sizeof(*pool));
 
@@ -42,7 +58,10 @@ status pool_open(struct arena *arena, struct pool **out)
     pool->posted.on_event = run_posted;
     pool->ended.on_event = run_ended;
     pool->last = &pool->first;
+    pool->metrics = metrics;
+    pool->host = (struct block_host){ begin_wait, end_wait, pool };
     pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->unparked, NULL);
     pool->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     pool->posted_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
     pool->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -68,24 +87,47 @@ void pool_close(struct pool *pool)
     close_fd(pool->ended_fd);
     close_fd(pool->posted_fd);
     close_fd(pool->epoll_fd);
+    pthread_cond_destroy(&pool->unparked);
     pthread_mutex_destroy(&pool->lock);
     memory_give(pool);
 }
 
-size_t pool_default_workers(void)
+/* ---- workers ---------------------------------------------------------------------------------------- */
+
+struct pool_sizes pool_default_sizes(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t workers = cores > 0 ? (size_t)cores * LIMIT_WORKERS_PER_CORE : LIMIT_WORKERS_PER_CORE;
+    size_t known = cores < 1 ? 1 : cores < LIMIT_WORKERS / 4 ? (size_t)cores : LIMIT_WORKERS / 4;
 
-    return workers < LIMIT_WORKERS ? workers : LIMIT_WORKERS;
+    return (struct pool_sizes){ .few = known * LIMIT_WORKERS_PER_CORE_MIN,
+                                .many = known * LIMIT_WORKERS_PER_CORE,
+                                .all = LIMIT_WORKERS };
+}
+
+/* Between two events, when more run than should. */
+static void park(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    if (atomic_load(&pool->running) > pool->sizes.many && !atomic_load(&pool->is_ended)) {
+        atomic_fetch_sub(&pool->running, 1);
+        pool->parked_count++;
+        while (pool->woken_count == 0 && !atomic_load(&pool->is_ended))
+            pthread_cond_wait(&pool->unparked, &pool->lock);
+        pool->woken_count -= pool->woken_count > 0;
+        pool->parked_count--;
+    }
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void *run_worker(void *argument)
 {
     struct pool *pool = argument;
 
+    block_set_host(&pool->host);
     while (!atomic_load(&pool->is_ended)) {
         struct epoll_event event;
+        if (atomic_load(&pool->running) > pool->sizes.many)
+            park(pool);
         int count = epoll_wait(pool->epoll_fd, &event, 1, -1);
         if (count == 1) {
             struct source *source = event.data.ptr;
@@ -94,32 +136,96 @@ static void *run_worker(void *argument)
             ASSERT(count == 0 || errno == EINTR);
         }
     }
+    block_set_host(NULL);
     return NULL;
 }
 
-status pool_start(struct pool *pool, struct arena *arena, size_t worker_count)
+/* Under the lock. What pthread_create answered. */
+static int start_worker(struct pool *pool)
 {
-    ASSERT(worker_count > 0 && worker_count <= LIMIT_WORKERS);
-    for (size_t i = 0; i < worker_count; i++) {
-        int error = pthread_create(&pool->workers[i], NULL, run_worker, pool);
-        if (error != 0) {
-            pool_end(pool);
-            return status_fail(arena, IO_ERROR, "cannot start worker %zu of %zu: %s", i + 1,
-                               worker_count, strerror(error));
-        }
-        pool->worker_count++;
-    }
-    return STATUS_OK;
+    int error = pthread_create(&pool->workers[pool->worker_count], NULL, run_worker, pool);
+
+    if (error != 0)
+        return error;
+    pool->worker_count++;
+    atomic_fetch_add(&pool->running, 1);
+    metrics_set(pool->metrics, METRIC_workers, pool->worker_count);
+    return 0;
+}
+
+status pool_start(struct pool *pool, struct arena *arena, struct pool_sizes sizes)
+{
+    int error = 0;
+
+    ASSERT(sizes.few > 0 && sizes.few <= sizes.many);
+    ASSERT(sizes.many <= sizes.all && sizes.all <= LIMIT_WORKERS);
+    pool->sizes = sizes;
+    pthread_mutex_lock(&pool->lock);
+    while (error == 0 && pool->worker_count < sizes.many)
+        error = start_worker(pool);
+    pthread_mutex_unlock(&pool->lock);
+    if (error == 0)
+        return STATUS_OK;
+    pool_end(pool);
+    return status_fail(arena, IO_ERROR, "cannot start %zu workers: %s", sizes.many,
+                       strerror(error));
 }
 
 void pool_end(struct pool *pool)
 {
+    pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->is_ended, true);
+    pthread_cond_broadcast(&pool->unparked);
+    pthread_mutex_unlock(&pool->lock);
     eventfd_write(pool->ended_fd, 1);
     for (size_t i = 0; i < pool->worker_count; i++)
         pthread_join(pool->workers[i], NULL);
     pool->worker_count = 0;
 }
+
+/* ---- waiting ---------------------------------------------------------------------------------------- */
+
+/* Under the lock: another worker runs instead; false if there is none and none can be made. At the end
+ * nobody is needed any more. */
+static bool replace(struct pool *pool)
+{
+    if (atomic_load(&pool->is_ended))
+        return true;
+    if (pool->parked_count > pool->woken_count) {
+        pool->woken_count++;
+        atomic_fetch_add(&pool->running, 1);
+        pthread_cond_signal(&pool->unparked);
+        return true;
+    }
+    return pool->worker_count < pool->sizes.all && start_worker(pool) == 0;
+}
+
+static bool begin_wait(void *context)
+{
+    struct pool *pool = context;
+    bool is_replaced = true;
+
+    if (atomic_fetch_sub(&pool->running, 1) > pool->sizes.few)
+        return true;
+    pthread_mutex_lock(&pool->lock);
+    if (atomic_load(&pool->running) < pool->sizes.few)
+        is_replaced = replace(pool);
+    pthread_mutex_unlock(&pool->lock);
+    if (is_replaced)
+        return true;
+    atomic_fetch_add(&pool->running, 1);
+    metrics_add(pool->metrics, METRIC_busy_total, 1);
+    return false;
+}
+
+static void end_wait(void *context)
+{
+    struct pool *pool = context;
+
+    atomic_fetch_add(&pool->running, 1);
+}
+
+/* ---- events ----------------------------------------------------------------------------------------- */
 
 /* Only wakes the worker, which then sees is_ended. */
 static void run_ended(struct source *source, uint32_t events)

@@ -1,5 +1,6 @@
 /* A few threads on one shared epoll. A worker takes one event at a time and runs it to its end, so that
- * nothing waits behind a request that blocks. What is watched or posted is a `source`, embedded in its
+ * nothing waits behind a request that blocks; one that says that it waits (base/block.h) is replaced by a
+ * spare one for that time. What is watched or posted is a `source`, embedded in its
  * owner; its memory must stay valid until the pool is closed, because an event may arrive late. */
 #ifndef SERVER_POOL_H
 #define SERVER_POOL_H
@@ -15,13 +16,18 @@ struct source {
 };
 
 /* Owner: handle. IO_ERROR when the system gives no epoll. */
-MUST_USE status pool_open(struct arena *arena, struct pool **out);
+MUST_USE status pool_open(struct metrics *metrics, struct arena *arena, struct pool **out);
 /* After pool_end, or if it never started. */
 void pool_close(struct pool *pool);
 
-MUST_USE status pool_start(struct pool *pool, struct arena *arena, size_t worker_count);
-/* Two per core, within the limit. */
-size_t pool_default_workers(void);
+/* How many threads. Between `few` and `many` do not wait; `all` is the limit with those that do. */
+struct pool_sizes {
+    size_t few, many, all;
+};
+/* One and two per core, within the limit. */
+struct pool_sizes pool_default_sizes(void);
+/* Starts `many`; the others when they are needed. */
+MUST_USE status pool_start(struct pool *pool, struct arena *arena, struct pool_sizes sizes);
 /* Lets every worker finish what it runs and waits for all of them. */
 void pool_end(struct pool *pool);
 

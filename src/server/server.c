@@ -86,7 +86,7 @@ status server_open(const struct log *log, struct metrics *metrics, struct arena 
         s = status_fail(arena, IO_ERROR, "no file descriptors: %s", strerror(errno));
         goto done;
     }
-    TRY_GOTO(pool_open(arena, &server->pool), done);
+    TRY_GOTO(pool_open(metrics, arena, &server->pool), done);
     TRY_GOTO(connection_set_open(server->pool, log, metrics, arena, &server->connections), done);
     *out = server;
     return STATUS_OK;
@@ -169,7 +169,7 @@ status server_start(struct server *server, struct arena *arena)
         if (!pool_watch(server->pool, listener->fd, EPOLLIN | EPOLLONESHOT, &listener->source))
             return status_fail(arena, IO_ERROR, "cannot watch a listener: %s", strerror(errno));
     }
-    return pool_start(server->pool, arena, pool_default_workers());
+    return pool_start(server->pool, arena, pool_default_sizes());
 }
 
 /* Without a free descriptor a client cannot even be refused: give one up for the moment it takes. The

@@ -181,11 +181,11 @@ static status submit(struct commit_queue *queue, struct commit *commit, unsigned
     *round_out = queue->round;
     list_append(&queue->incoming, commit);
     queue->waiting_count++;
-    if (!queue->is_led) {
-        queue->is_led = true;
-        lead(queue);
-    }
+    bool is_leader = !queue->is_led;
+    queue->is_led = true;
     pthread_mutex_unlock(&queue->lock);
+    if (is_leader)
+        lead(queue);
     return STATUS_OK;
 }
 
@@ -248,6 +248,18 @@ static void ring_for_sleepers(struct commit_queue *queue)
     }
 }
 
+static void sleep_until_done(struct waiting_commit *waiting)
+{
+    _Atomic uint32_t *bell = &waiting->queue->bells[waiting->round % 2];
+
+    for (;;) {
+        const uint32_t seen = atomic_load(bell);
+        if (atomic_load_explicit(&waiting->is_done, memory_order_acquire))
+            return;
+        bell_wait(bell, seen);
+    }
+}
+
 status commit_and_wait(struct commit_queue *queue, struct commit *commit)
 {
     struct waiting_commit waiting = {
@@ -261,14 +273,13 @@ status commit_and_wait(struct commit_queue *queue, struct commit *commit)
     waiting.commit.stamp = waiting_stamp;
     waiting.commit.done = waiting_done;
     waiting.commit.owner = &waiting;
-    TRY(submit(queue, &waiting.commit, &waiting.round));
-    _Atomic uint32_t *bell = &queue->bells[waiting.round % 2];
-    for (;;) {
-        const uint32_t seen = atomic_load(bell);
-        if (atomic_load_explicit(&waiting.is_done, memory_order_acquire))
-            return waiting.outcome;
-        bell_wait(bell, seen);
-    }
+    if (!block_begin())
+        return status_of(BUSY, "too many requests wait for the disk; try again");
+    const status s = submit(queue, &waiting.commit, &waiting.round);
+    if (s.code == OK)
+        sleep_until_done(&waiting);
+    block_end();
+    return s.code == OK ? waiting.outcome : s;
 }
 
 /* ---- leading -------------------------------------------------------------------------------------- */
@@ -277,9 +288,12 @@ static void group_stamp(struct commit_queue *queue);
 static status group_write(struct commit_queue *queue);
 static void group_tell(struct commit_queue *queue, status outcome);
 
-/* Entered and left with the lock held. */
+/* Mostly waiting for the disk, so marked as a wait; refused, it must be done all the same. */
 static void lead(struct commit_queue *queue)
 {
+    const bool is_marked = block_begin();
+
+    pthread_mutex_lock(&queue->lock);
     for (;;) {
         list_move_all(&queue->taken, &queue->incoming);
         queue->round++;
@@ -296,6 +310,9 @@ static void lead(struct commit_queue *queue)
     }
     queue->is_led = false;
     pthread_cond_broadcast(&queue->leader_left);
+    pthread_mutex_unlock(&queue->lock);
+    if (is_marked)
+        block_end();
 }
 
 static bool goes_alone(const struct commit_queue *queue, const struct commit *commit)

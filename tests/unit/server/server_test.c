@@ -299,7 +299,7 @@ TEST(server, a_reply_is_encrypted_by_a_worker_and_not_by_who_finishes_it)
     struct host *host = host_open();
     struct line line = dial(host, ENCRYPTED);
     struct line *holders = calloc(LIMIT_WORKERS, sizeof(*holders));
-    size_t workers = pool_default_workers();
+    size_t workers = pool_default_sizes().many;
     uint8_t byte;
 
     send_request(line, "/echo", "after the handshake");
