@@ -37,28 +37,29 @@ TEST(offer, container_without_one_has_the_default_and_it_goes_with_it)
 
 TEST(offer, headers_of_a_create_decide_on_the_throughput)
 {
-    /* clang-format off: one row behind the other reads better than columns */
+    /* One row behind the other reads better than columns. */
+    /* clang-format off */
     const struct {
         const char *headers;
         unsigned want;
         const char *throughput, *maximum;
     } rows[] = {
-        {"x-ms-offer-throughput: 400",                                             201, "400",     ""     },
-        { "x-ms-offer-throughput: 10500",                                          201, "10500",   ""     },
-        { "x-ms-offer-throughput: 1000000",                                        201, "1000000", ""     },
-        { "x-ms-offer-throughput: 300",                                            400, "",        ""     },
-        { "x-ms-offer-throughput: 450",                                            400, "",        ""     },
-        { "x-ms-offer-throughput: 1000100",                                        400, "",        ""     },
-        { "x-ms-offer-throughput: many",                                           400, "",        ""     },
-        { "x-ms-offer-throughput: 99999999999999999999",                           400, "",        ""     },
-        { "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':4000}",          201, "400",     "4000" },
-        { "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':50000}",         201, "5000",    "50000"},
-        { "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':500}",           400, "",        ""     },
-        { "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':4500}",          400, "",        ""     },
-        { "x-ms-cosmos-offer-autopilot-settings: {}",                              400, "",        ""     },
-        { "x-ms-cosmos-offer-autopilot-settings: 4000",                            400, "",        ""     },
+        { "x-ms-offer-throughput: 400", 201, "400", "" },
+        { "x-ms-offer-throughput: 10500", 201, "10500", "" },
+        { "x-ms-offer-throughput: 1000000", 201, "1000000", "" },
+        { "x-ms-offer-throughput: 300", 400, "", "" },
+        { "x-ms-offer-throughput: 450", 400, "", "" },
+        { "x-ms-offer-throughput: 1000100", 400, "", "" },
+        { "x-ms-offer-throughput: many", 400, "", "" },
+        { "x-ms-offer-throughput: 99999999999999999999", 400, "", "" },
+        { "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':4000}", 201, "400", "4000" },
+        { "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':50000}", 201, "5000", "50000" },
+        { "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':500}", 400, "", "" },
+        { "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':4500}", 400, "", "" },
+        { "x-ms-cosmos-offer-autopilot-settings: {}", 400, "", "" },
+        { "x-ms-cosmos-offer-autopilot-settings: 4000", 400, "", "" },
         { "x-ms-offer-throughput: 400\n"
-          "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':4000}", 400, "",        ""     },
+          "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':4000}", 400, "", "" },
     };
     /* clang-format on */
     struct cosmos_face f;
@@ -122,25 +123,26 @@ TEST(offer, replace_changes_throughput_and_autoscale)
     struct cosmos_answer list = cosmos_ask(&f, "GET /offers", "", "");
     const char *link = offer_link(&f, "PUT", &list, 0);
     bytes id = cosmos_value(&f, &list, "Offers.0.id");
-    /* clang-format off: one row behind the other reads better than columns */
+    /* One row behind the other reads better than columns. */
+    /* clang-format off */
     const struct {
         const char *headers, *content;
         unsigned want;
         const char *throughput, *maximum;
     } rows[] = {
-        {"",                                                      "{'offerThroughput':500}",                                                 200, "500", ""},
-        { "",                                                     "{'offerThroughput':550}",                                                 400, "",    ""},
-        { "",                                                     "{'offerThroughput':'600'}",                                               400, "",    ""},
-        { "",                                                     "{}",                                                                      400, "",    ""},
-        { "",                                                     "5",                                                                       400, "",    ""},
-        { "",                                                     "{'offerThroughput':500,'offerAutopilotSettings':{'maxThroughput':8000}}", 200, "800",
-         "8000"                                                                                                                                            },
+        { "", "{'offerThroughput':500}", 200, "500", "" },
+        { "", "{'offerThroughput':550}", 400, "", "" },
+        { "", "{'offerThroughput':'600'}", 400, "", "" },
+        { "", "{}", 400, "", "" },
+        { "", "5", 400, "", "" },
+        { "", "{'offerThroughput':500,'offerAutopilotSettings':{'maxThroughput':8000}}", 200,
+          "800", "8000" },
         { "x-ms-cosmos-migrate-offer-to-manual-throughput: true",
-         "{'offerThroughput':800,'offerAutopilotSettings':{'maxThroughput':8000}}",                                                          200, "800",
-         ""                                                                                                                                                },
-        { "x-ms-cosmos-migrate-offer-to-autopilot: true",         "{'offerThroughput':1200}",                                                200, "200",
-         "2000"                                                                                                                                            },
-        { "if-match: 'other'",                                    "{'offerThroughput':500}",                                                 412, "",    ""},
+          "{'offerThroughput':800,'offerAutopilotSettings':{'maxThroughput':8000}}", 200, "800",
+          "" },
+        { "x-ms-cosmos-migrate-offer-to-autopilot: true", "{'offerThroughput':1200}", 200, "200",
+          "2000" },
+        { "if-match: 'other'", "{'offerThroughput':500}", 412, "", "" },
     };
     /* clang-format on */
     EACH_ROW(rows, r) {
