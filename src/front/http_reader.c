@@ -324,8 +324,12 @@ static int check_head(struct http_reader *reader)
     bytes expect;
 
     for (size_t i = 0; i < reader->request.header_count; i++) {
+        bytes name = reader->request.headers[i].name;
         if (has_control_character(reader->request.headers[i].value))
             return refuse(reader, 400, "a header has a control character in its value");
+        /* The library takes `Content-Length : 5` for a length, which others on the way may not. */
+        if (memchr(name.data, ' ', name.len))
+            return refuse(reader, 400, "a header has a space in its name or before its colon");
     }
     if (parser->http_major != 1 || parser->http_minor > 1)
         return refuse(reader, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
