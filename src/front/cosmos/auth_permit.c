@@ -1,9 +1,9 @@
 /* Auth permit: what the one who asks may do.
  *
- * The route says which right an operation needs. A key has its right everywhere; a token has it on its
- * resource and below. Reading the account is open to every token, because clients begin with it. A token
- * that is limited to a partition key needs requests for items to name that key; the handlers keep to the
- * key that a request names.
+ * The route says which right an operation needs. A key has its right everywhere. A token has it on its
+ * resource and below, and with the mode All it may also replace or delete the container that it is for.
+ * Reading the account is open to every token, because clients begin with it. A token that is limited to a
+ * partition key needs requests for items to name that key; the handlers keep to the key that a request names.
  *
  * Pure apart from the arena of the call. Start reading at auth_permit(). */
 #include "front/cosmos/auth.h"
@@ -83,11 +83,19 @@ static status check_partition(struct call *call)
     return STATUS_OK;
 }
 
+/* Replacing or deleting the container that the permission is for, all of it. */
+static bool is_whole_container(const struct call *call)
+{
+    return call->link.count == 4 && call->collection && call->grant.is_all &&
+           call->grant.resource.len == RID_CONTAINER_BYTES && call->grant.item.len == 0 &&
+           call->grant.partition_key.len == 0;
+}
+
 static status permit_token(struct call *call)
 {
     enum right right = call->route->right;
 
-    if (right == RIGHT_ADMIN)
+    if (right == RIGHT_ADMIN && !is_whole_container(call))
         return call_fail(call, FAIL_FORBIDDEN,
                          "A resource token does not allow this (%s): it needs the master key.",
                          call->route->sentence);
