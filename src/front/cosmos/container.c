@@ -106,8 +106,10 @@ static status add_quota(struct call *call)
 
 status serve_container_read(struct call *call)
 {
-    if (resource_is_unchanged(call, etag_of(call->collection)))
-        return call_reply_empty(call, 304);
+    uint64_t etag = etag_of(call->collection);
+
+    if (resource_is_unchanged(call, etag))
+        return resource_reply_unchanged(call, etag);
     add_progress(call);
     if (route_header_is_true(call->http, "x-ms-documentdb-populatequotainfo"))
         TRY(add_quota(call));

@@ -50,8 +50,10 @@ static status reply_database(struct call *call, unsigned http_status, bytes name
 
 status serve_database_read(struct call *call)
 {
-    if (resource_is_unchanged(call, etag_of(call, call->database)))
-        return call_reply_empty(call, 304);
+    uint64_t etag = etag_of(call, call->database);
+
+    if (resource_is_unchanged(call, etag))
+        return resource_reply_unchanged(call, etag);
     return reply_database(call, 200, call->database);
 }
 

@@ -146,13 +146,25 @@ void resource_append_mark(struct buffer *document, const struct resource_mark *m
     document_append_int64(document, "_ts", mark->ts);
 }
 
-status resource_reply(struct call *call, unsigned http_status, bytes document, uint64_t etag_number)
+static void add_etag(struct call *call, uint64_t number)
 {
     char etag_text[ETAG_TEXT_BYTES];
+
+    etag_format(number, etag_text);
+    call_add_header(call, "etag", "%s", etag_text);
+}
+
+status resource_reply_unchanged(struct call *call, uint64_t etag_number)
+{
+    add_etag(call, etag_number);
+    return call_reply_empty(call, 304);
+}
+
+status resource_reply(struct call *call, unsigned http_status, bytes document, uint64_t etag_number)
+{
     struct buffer body = buffer_in(call->arena);
 
-    etag_format(etag_number, etag_text);
-    call_add_header(call, "etag", "%s", etag_text);
+    add_etag(call, etag_number);
     json_write(&body, document);
     return call_reply(call, http_status, &body);
 }

@@ -20,6 +20,8 @@ uint64_t etag_parse(bytes text);
 MUST_USE status resource_check_match(struct call *call, uint64_t etag_number);
 /* If-None-Match on a read: true if the client has this version (answer 304). */
 bool resource_is_unchanged(struct call *call, uint64_t etag_number);
+/* That answer, with the etag. */
+MUST_USE status resource_reply_unchanged(struct call *call, uint64_t etag_number);
 
 /* The database that the face keeps its own things in: never shown. */
 bool resource_is_hidden(bytes database);

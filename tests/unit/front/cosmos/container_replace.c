@@ -306,7 +306,13 @@ TEST(container_replace, asks_for_the_version_it_was_told)
     bytes etag = cosmos_header(&a, "etag");
     const char *match = arena_format(f.world.arena, "if-match: %.*s", (int)etag.len,
                                      (const char *)etag.data);
+    const char *known = arena_format(f.world.arena, "if-none-match: %.*s", (int)etag.len,
+                                     (const char *)etag.data);
+    struct cosmos_answer same = cosmos_ask(&f, "GET " PATH, known, "");
+    CHECK_ANSWER(same, 304);
+    CHECK_BYTES(cosmos_header(&same, "etag"), etag, "");
     CHECK_ANSWER(cosmos_ask(&f, "PUT " PATH, match, "{'id':'c','defaultTtl':5}"), 200);
+    CHECK_ANSWER(cosmos_ask(&f, "GET " PATH, known, ""), 200);
     CHECK_ANSWER(cosmos_ask(&f, "PUT " PATH, match, "{'id':'c','defaultTtl':6}"), 412);
     CHECK_ANSWER(cosmos_ask(&f, "DELETE " PATH, match, ""), 412);
     CHECK_ANSWER(cosmos_ask(&f, "PUT " PATH, "if-match: *", "{'id':'c','defaultTtl':7}"), 200);
@@ -359,4 +365,33 @@ TEST(container_replace, vector_indexes_fit_their_embeddings_and_never_change)
     CHECK_ANSWER(a, 400);
     CHECK(cosmos_body_has(&a, "Vector Indexing Policy cannot be changed in Collection Replace"));
     cosmos_face_close(&f);
+}
+
+/* Whatever call of the storage fails, a replace is done as a whole or not at all. */
+TEST(container_replace, replace_that_fails_half_way_changes_nothing)
+{
+    bool is_through = false;
+    unsigned failures = 0;
+
+    for (uint64_t nth = 1; !is_through; nth++) {
+        struct cosmos_face f;
+        CHECK(nth < 1000);
+        cosmos_face_open(&f);
+        create(&f, "");
+        insert(&f, 1, "");
+        struct cosmos_answer before = read(&f);
+        storage_faulty_arm(f.world.storage, nth);
+        struct cosmos_answer a =
+            replace(&f, ",'defaultTtl':9,'indexingPolicy':{'excludedPaths':[{'path':'/a/*'}]}");
+        is_through = storage_faulty_calls(f.world.storage) < nth;
+        storage_faulty_heal(f.world.storage);
+        if (a.status != 200)
+            CHECK_THAT(a.status >= 500 && a.body.len > 0, "%u", a.status);
+        failures += a.status != 200;
+        cosmos_face_restart(&f);
+        struct cosmos_answer after = read(&f);
+        CHECK_BYTES(after.body, a.status == 200 ? a.body : before.body, "all or nothing");
+        cosmos_face_close(&f);
+    }
+    CHECK(failures > 0);
 }
