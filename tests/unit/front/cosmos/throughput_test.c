@@ -2,6 +2,7 @@
 #include "front/cosmos/throughput.h"
 
 #include "tests/check.h"
+#include "tests/support/cosmos_face.h"
 
 /* 400 units per second, at this many milliseconds. */
 static struct throughput_bucket at(int64_t now_ms)
@@ -121,4 +122,124 @@ TEST(throughput, the_largest_charge_does_not_wrap)
         throughput_take(t, slow, UINT32_MAX);
     CHECK_EQ(throughput_wait_ms(t, slow), INT32_MAX, "");
     throughput_close(t);
+}
+
+/* ---- over the face ---------------------------------------------------------------------------------- */
+
+static void open_enforcing(struct cosmos_face *f)
+{
+    struct cosmos_options options = { .enforces_throughput = true };
+
+    cosmos_face_open_with(f, &options);
+    CHECK_ANSWER(cosmos_ask(f, "POST /dbs", "", "{'id':'own'}"), 201);
+    CHECK_ANSWER(cosmos_ask(f, "POST /dbs", "x-ms-offer-throughput: 500", "{'id':'shared'}"), 201);
+}
+
+static void make_container(struct cosmos_face *f, const char *database, const char *name,
+                           const char *headers)
+{
+    const char *request = arena_format(f->world.arena, "POST /dbs/%s/colls", database);
+    const char *body = arena_format(f->world.arena, "{'id':'%s','partitionKey':{'paths':['/pk']}}",
+                                    name);
+
+    CHECK_ANSWER(cosmos_ask(f, request, headers, body), 201);
+}
+
+/* Reads an item that is not there, for one unit; what the face answered. */
+static struct cosmos_answer read_in(struct cosmos_face *f, const char *container)
+{
+    const char *request = arena_format(f->world.arena, "GET /%s/docs/none", container);
+    struct cosmos_answer a = cosmos_ask(f, request, "x-ms-documentdb-partitionkey: ['a']", "");
+
+    CHECK_TEXT(cosmos_header(&a, "x-ms-request-charge"), a.status == 429 ? "0.00" : "1.00");
+    return a;
+}
+
+/* How many reads a container serves before it refuses one. */
+static unsigned reads_until_refused(struct cosmos_face *f, const char *container)
+{
+    unsigned served = 0;
+
+    while (served < 5000 && read_in(f, container).status != 429)
+        served++;
+    return served;
+}
+
+TEST(throughput, a_container_is_held_to_its_offer)
+{
+    struct cosmos_face f;
+
+    open_enforcing(&f);
+    make_container(&f, "own", "small", "");
+    make_container(&f, "own", "large", "x-ms-offer-throughput: 1000");
+    make_container(&f, "own", "auto",
+                   "x-ms-cosmos-offer-autopilot-settings: {'maxThroughput':2000}");
+    CHECK_EQ(reads_until_refused(&f, "dbs/own/colls/small"), 400, "");
+    CHECK_EQ(reads_until_refused(&f, "dbs/own/colls/large"), 1000, "");
+    CHECK_EQ(reads_until_refused(&f, "dbs/own/colls/auto"), 2000, "");
+    cosmos_face_close(&f);
+}
+
+TEST(throughput, a_refusal_says_how_long_to_wait_and_that_is_enough)
+{
+    struct cosmos_face f;
+
+    open_enforcing(&f);
+    make_container(&f, "own", "c", "");
+    CHECK_EQ(reads_until_refused(&f, "dbs/own/colls/c"), 400, "");
+    struct cosmos_answer refused = read_in(&f, "dbs/own/colls/c");
+    CHECK_ANSWER(refused, 429);
+    CHECK_TEXT(cosmos_header(&refused, "x-ms-retry-after-ms"), "1");
+    CHECK_TEXT(cosmos_header(&refused, "x-ms-substatus"), "3200");
+    world_pass(&f.world, 1);
+    CHECK(read_in(&f, "dbs/own/colls/c").status != 429);
+    world_pass(&f.world, 500);
+    CHECK_EQ(reads_until_refused(&f, "dbs/own/colls/c"), 200, "half a second of 400");
+    cosmos_face_close(&f);
+}
+
+TEST(throughput, containers_of_a_database_with_an_offer_share_it)
+{
+    struct cosmos_face f;
+
+    open_enforcing(&f);
+    make_container(&f, "shared", "a", "");
+    make_container(&f, "shared", "b", "");
+    make_container(&f, "shared", "apart", "x-ms-offer-throughput: 400");
+    CHECK_EQ(reads_until_refused(&f, "dbs/shared/colls/a"), 500, "");
+    CHECK_EQ(reads_until_refused(&f, "dbs/shared/colls/b"), 0, "");
+    CHECK_EQ(reads_until_refused(&f, "dbs/shared/colls/apart"), 400, "it has an offer of its own");
+    cosmos_face_close(&f);
+}
+
+TEST(throughput, metadata_is_served_when_all_units_are_spent)
+{
+    static const char *const requests[] = { "GET /",
+                                            "GET /dbs",
+                                            "GET /dbs/own",
+                                            "GET /dbs/own/colls/c",
+                                            "GET /dbs/own/colls/c/pkranges",
+                                            "GET /offers" };
+    struct cosmos_face f;
+
+    open_enforcing(&f);
+    make_container(&f, "own", "c", "");
+    CHECK_EQ(reads_until_refused(&f, "dbs/own/colls/c"), 400, "");
+    EACH_ROW(requests, request)
+        CHECK_ANSWER(cosmos_ask(&f, *request, "", ""), 200);
+    struct cosmos_answer again = read_in(&f, "dbs/own/colls/c");
+    CHECK_TEXT(cosmos_header(&again, "x-ms-retry-after-ms"), "1");
+    cosmos_face_close(&f);
+}
+
+TEST(throughput, nobody_is_held_up_unless_it_is_enforced)
+{
+    struct cosmos_face f;
+
+    cosmos_face_open(&f);
+    CHECK_ANSWER(cosmos_ask(&f, "POST /dbs", "", "{'id':'own'}"), 201);
+    make_container(&f, "own", "c", "");
+    for (int i = 0; i < 1000; i++)
+        CHECK(read_in(&f, "dbs/own/colls/c").status != 429);
+    cosmos_face_close(&f);
 }
