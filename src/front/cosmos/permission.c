@@ -292,6 +292,21 @@ static status read_body(struct call *call, struct writing *out)
 
 /* ---- changing --------------------------------------------------------------------------------------- */
 
+/* A key that the container does not have would limit nothing. */
+static status check_partition_key(struct call *call, const struct writing *writing,
+                                  const struct permission_target *target)
+{
+    size_t count = writing->partition_key.len > 0 ? count_elements(writing->partition_key) : 0;
+
+    if (count <= target->path_count)
+        return STATUS_OK;
+    return call_fail(call, FAIL_BAD_REQUEST,
+                     "The resourcePartitionKey of the permission has %zu values; the partition key "
+                     "of the resource '%.*s' has %zu.",
+                     count, (int)writing->resource.len, (const char *)writing->resource.data,
+                     target->path_count);
+}
+
 static status put_permission(struct call *call, struct writing *writing, bytes old_id)
 {
     struct record_owner owner = permissions_of(&writing->user);
@@ -301,10 +316,7 @@ static status put_permission(struct call *call, struct writing *writing, bytes o
     char target_text[RID_TEXT_BYTES];
 
     TRY(permission_find_target(call, writing->resource, &target));
-    if (writing->partition_key.len > 0 && target.resource.len != RID_CONTAINER_BYTES)
-        return call_fail(call, FAIL_BAD_REQUEST,
-                         "A resourcePartitionKey limits a permission for a container or an item; "
-                         "this one is for a database.");
+    TRY(check_partition_key(call, writing, &target));
     rid_format(&target.resource, target_text);
     permission->id = writing->id;
     size_t begun = record_begin(&document, owner, permission->id, permission->number);

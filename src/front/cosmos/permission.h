@@ -8,6 +8,7 @@
 struct permission_target {
     struct rid resource; /* database or container */
     bytes item;          /* id of the item, empty: all */
+    size_t path_count;   /* of the container's partition key; 0 for a database */
 };
 
 /* "dbs/{d}", "dbs/{d}/colls/{c}" or "dbs/{d}/colls/{c}/docs/{i}", by names or resource ids, within the

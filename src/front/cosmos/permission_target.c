@@ -77,8 +77,10 @@ static status find_target(struct call *call, const struct link *link, bool *is_t
         return STATUS_OK;
     TRY(find_container(call, link->parts[3], &collection));
     *is_there_out = collection != NULL;
-    if (collection)
+    if (collection) {
         out->resource = rid_of_container(call->database_id, collection->id);
+        out->path_count = collection->definition.partition_path_count;
+    }
     if (link->count == 6)
         out->item = link->parts[5];
     return STATUS_OK;
