@@ -77,6 +77,13 @@
 /* Resources in one page of a feed unless the client says otherwise, and bytes of a page in any case. */
 #define LIMIT_FEED_PAGE_ITEMS 1000
 #define LIMIT_FEED_PAGE_BYTES (4 * 1024 * 1024)
+/* An item as JSON, its id and its partition key; operations of one batch. */
+#define LIMIT_ITEM_BYTES (2 * 1024 * 1024)
+#define LIMIT_ITEM_ID_BYTES 1023
+#define LIMIT_PARTITION_KEY_BYTES 2048
+#define LIMIT_BATCH_OPERATIONS 100
+/* Items that go in one commit when a whole partition key is deleted. */
+#define LIMIT_PARTITION_DELETE_BATCH 500
 
 /* ---- the server room ---- */
 /* Connections open at the same time; one more is refused at once. */

@@ -106,9 +106,9 @@ static struct signing signing_of(const char *request)
     if (count == 0)
         return out;
     snprintf(out.type, sizeof(out.type), "%s", parts[count % 2 ? count - 1 : count - 2]);
-    if (strcmp(out.type, "partitionkeydelete") == 0) {
+    if (strcmp(out.type, "operations") == 0) { /* ... of the container */
         snprintf(out.type, sizeof(out.type), "colls");
-        count--;
+        count -= 2;
     }
     size_t used = 0;
     for (size_t i = 0; i < count - count % 2; i++) {

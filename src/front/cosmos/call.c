@@ -300,7 +300,10 @@ static void committed(void *context, status outcome)
     struct call *call = context;
     struct http_exchange *exchange = call->exchange;
 
-    finish(call, outcome.code == OK ? call->on_committed(call) : outcome);
+    call->outcome = outcome;
+    if (outcome.code == OK || call->hears_failure)
+        outcome = call->on_committed(call);
+    finish(call, outcome);
     http_exchange_finish(exchange);
 }
 
@@ -351,6 +354,8 @@ static void render_failure(struct call *call, status outcome)
 
     if (call->failure.kind == FAIL_NONE)
         call->failure = failure_of(outcome);
+    if (call->failure.kind == FAIL_NOT_FOUND && call->link.count == 6 && part_is(call, 4, "docs"))
+        call->failure.kind = FAIL_NO_ITEM;
     reply->status = failure_status(call->failure.kind);
     if (failure_substatus(call->failure.kind) != 0)
         call_add_header(call, "x-ms-substatus", "%u", failure_substatus(call->failure.kind));

@@ -37,6 +37,8 @@ struct call {
     uint64_t lsn; /* for the session token; 0: the newest at the end of the request */
     char activity[ACTIVITY_TEXT_BYTES];
     route_handler *on_committed;
+    bool hears_failure; /* on_committed is called for a commit that failed too */
+    status outcome;     /* of the commit, for on_committed */
     bool *is_later;
     void *context; /* the handler's own, for on_committed */
 };

@@ -1,0 +1,143 @@
+/* Item query: queries over the items of a container, and what a client is told of their plan.
+ *
+ * There is one partition key range and every query is answered whole, so the plan asks nothing of the
+ * client: no order to merge, no groups, no aggregates. It is refused like the query if the text is wrong.
+ *
+ * The headers with metrics say what was really looked at; the times in them are zero, because nobody
+ * reads the clock for them.
+ *
+ * Threads: the worker's. Start reading at serve_item_query(). */
+#include <inttypes.h>
+
+#include "front/cosmos/item.h"
+#include "front/cosmos/sql.h"
+
+/* ---- headers ---------------------------------------------------------------------------------------- */
+
+static void add_query_metrics(struct call *call, const struct query_explain *explain)
+{
+    bool is_indexed = explain->access == ACCESS_POINT || explain->access == ACCESS_INDEX ||
+                      explain->access == ACCESS_FIGURES;
+
+    if (!route_header_is_true(call->http, "x-ms-documentdb-populatequerymetrics"))
+        return;
+    call_add_header(call, "x-ms-documentdb-query-metrics",
+                    "totalExecutionTimeInMs=0.00;queryCompileTimeInMs=0.00;"
+                    "queryLogicalPlanBuildTimeInMs=0.00;queryPhysicalPlanBuildTimeInMs=0.00;"
+                    "queryOptimizationTimeInMs=0.00;VMExecutionTimeInMs=0.00;"
+                    "indexLookupTimeInMs=0.00;documentLoadTimeInMs=0.00;"
+                    "systemFunctionExecuteTimeInMs=0.00;userFunctionExecuteTimeInMs=0.00;"
+                    "retrievedDocumentCount=%" PRIu64 ";retrievedDocumentSize=%" PRIu64
+                    ";outputDocumentCount=%" PRIu64 ";outputDocumentSize=%" PRIu64
+                    ";writeOutputTimeInMs=0.00;indexUtilizationRatio=%s",
+                    explain->documents, explain->loaded_bytes, explain->output_count,
+                    explain->output_bytes, is_indexed ? "1.00" : "0.00");
+}
+
+static void add_index_metrics(struct call *call, const struct query_explain *explain)
+{
+    bool is_plain = route_header_is_true(call->http, "x-ms-cosmos-populateindexmetrics-V2");
+    struct buffer json = buffer_in(call->arena);
+    bytes text;
+
+    if (!is_plain && !route_header_is_true(call->http, "x-ms-cosmos-populateindexmetrics"))
+        return;
+    buffer_append_text(&json, "{\"UtilizedIndexes\":{\"SingleIndexes\":[");
+    if (explain->access == ACCESS_INDEX) {
+        buffer_append_text(&json, "{\"IndexSpec\":");
+        http_append_json_text(&json, explain->path);
+        buffer_append_text(&json, "}");
+    }
+    buffer_append_text(&json, "],\"CompositeIndexes\":[]},\"PotentialIndexes\":{\"SingleIndexes\":"
+                              "[],\"CompositeIndexes\":[]}}");
+    if (buffer_finish(&json, &text).code != OK) {
+        call->headers.is_failed = true;
+        return;
+    }
+    buffer_append_text(&call->headers, "x-ms-cosmos-index-utilization: ");
+    if (is_plain)
+        buffer_append(&call->headers, text);
+    else
+        base64_append(&call->headers, text);
+    buffer_append_text(&call->headers, "\r\n");
+}
+
+/* ---- running ---------------------------------------------------------------------------------------- */
+
+struct rows {
+    struct buffer elements;
+    size_t count;
+};
+
+static status take_row(void *context, struct value row, size_t *len_out)
+{
+    struct rows *rows = context;
+    size_t before = rows->elements.len;
+
+    if (rows->count++ > 0)
+        buffer_append_byte(&rows->elements, ',');
+    json_write_value(&rows->elements, row);
+    *len_out = rows->elements.len - before;
+    return rows->elements.is_failed ? arena_exhausted(rows->elements.arena) : STATUS_OK;
+}
+
+static status run_page(struct call *call, const struct query *query, const struct item_scope *scope,
+                       struct rows *rows, struct query_page *page)
+{
+    struct query_limits limits = { .items = scope->page_size,
+                                   .output_bytes = LIMIT_FEED_PAGE_BYTES };
+    struct query_source source = { .request = &call->request,
+                                   .collection = call->collection,
+                                   .partition = scope->partition.encoded,
+                                   .arena = call->arena };
+    bytes state;
+
+    TRY(item_decoration(call, &source.decoration));
+    TRY(continuation_open(call, "query", scope->token_scope, &state));
+    status s = query_run_page(query, &source, &limits, state, take_row, rows, page);
+    if (s.code == INVALID && page->is_state_refused)
+        return call_fail(call, FAIL_CONTINUATION, NULL);
+    return s;
+}
+
+status serve_item_query(struct call *call)
+{
+    struct rows rows = { .elements = buffer_in(call->arena) };
+    const struct query *query;
+    struct item_scope scope;
+    struct query_page page = { 0 };
+
+    TRY(resource_query(call, &query));
+    TRY(item_scope_open(call, query->fingerprint, &scope));
+    TRY(run_page(call, query, &scope, &rows, &page));
+    struct charge_query work = { .rows_visited = page.explain.rows,
+                                 .documents_loaded = page.explain.documents,
+                                 .bytes_loaded = page.explain.loaded_bytes,
+                                 .bytes_out = page.explain.output_bytes };
+    call->charge = charge_of_query(&work);
+    add_query_metrics(call, &page.explain);
+    add_index_metrics(call, &page.explain);
+    if (page.state.len > 0)
+        continuation_add(call, "query", scope.token_scope, page.state);
+    return feed_reply_envelope(call, "Documents", call_container_rid(call), &rows.elements,
+                               rows.count);
+}
+
+/* ---- the plan --------------------------------------------------------------------------------------- */
+
+status serve_item_query_plan(struct call *call)
+{
+    static const char plan[] =
+        "{\"partitionedQueryExecutionInfoVersion\":2,\"queryInfo\":{\"distinctType\":\"None\","
+        "\"top\":null,\"offset\":null,\"limit\":null,\"orderBy\":[],\"orderByExpressions\":[],"
+        "\"groupByExpressions\":[],\"groupByAliases\":[],\"aggregates\":[],"
+        "\"groupByAliasToAggregateType\":{},\"rewrittenQuery\":\"\",\"hasSelectValue\":false,"
+        "\"dCountInfo\":null,\"hasNonStreamingOrderBy\":false},\"queryRanges\":[{\"min\":\"\","
+        "\"max\":\"FF\",\"isMinInclusive\":true,\"isMaxInclusive\":false}]}";
+    struct buffer body = buffer_in(call->arena);
+    const struct query *query;
+
+    TRY(resource_query(call, &query));
+    buffer_append_text(&body, plan);
+    return call_reply(call, 200, &body);
+}

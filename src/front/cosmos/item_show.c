@@ -1,0 +1,193 @@
+/* Item show: stored documents as clients see them.
+ *
+ * The system properties follow the document: where it lies (_rid, _self), its version (_etag), when it was
+ * written (_ts). Stored fields of these names, and an id that is no string, are not shown; both can only
+ * have come through another protocol.
+ *
+ * Pure apart from buffers and arenas; callable from every thread. */
+#include <inttypes.h>
+
+#include "front/cosmos/item.h"
+
+struct item_version item_version_of(const struct document *document)
+{
+    return (struct item_version){ document->seq, document->birth_seq, document->written_at_s };
+}
+
+struct item_version item_version_written(const struct write_op *op)
+{
+    return (struct item_version){ op->seq, op->birth_seq, op->written_at_s };
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------- */
+
+static bool is_shown_as_it_is(bytes document)
+{
+    struct document_walk walk = document_fields(document);
+    bool has_id = false;
+    struct field field;
+
+    while (document_next(&walk, &field)) {
+        if (bytes_equal(field.name, BYTES_LITERAL("id")))
+            has_id = field.value.type == VALUE_STRING;
+        else if (item_is_system_property(field.name))
+            return false;
+    }
+    return has_id;
+}
+
+static status adapt(struct arena *arena, bytes document, bytes *out)
+{
+    struct document_walk walk = document_fields(document);
+    struct buffer copy = buffer_in(arena);
+    struct field field;
+    bytes id;
+
+    TRY(item_shown_id(arena, document, &id));
+    size_t begun = document_begin(&copy);
+    document_append_text(&copy, "id", id);
+    while (document_next(&walk, &field)) {
+        if (!item_is_system_property(field.name) && !bytes_equal(field.name, BYTES_LITERAL("id")))
+            document_append(&copy, field.name, field.value);
+    }
+    document_end(&copy, begun);
+    return buffer_finish(&copy, out);
+}
+
+void item_show_begin(struct buffer *out, bytes document)
+{
+    if (!is_shown_as_it_is(document) && adapt(out->arena, document, &document).code != OK)
+        out->is_failed = true;
+    if (out->is_failed)
+        return;
+    json_write(out, document);
+    if (!out->is_failed)
+        out->len--; /* the closing brace: the system properties go in front of it */
+}
+
+static void append_rid(struct buffer *out, const struct rid *rid)
+{
+    char text[RID_TEXT_BYTES];
+
+    rid_format(rid, text);
+    buffer_append_text(out, text);
+}
+
+static void append_self(struct buffer *out, const struct rid *container, const struct rid *item)
+{
+    struct rid database = rid_of_database(rid_database(container));
+
+    buffer_append_text(out, "dbs/");
+    append_rid(out, &database);
+    buffer_append_text(out, "/colls/");
+    append_rid(out, container);
+    buffer_append_text(out, "/docs/");
+    append_rid(out, item);
+    buffer_append_text(out, "/");
+}
+
+/* The etag's own quotes are part of the property. */
+static void append_etag(struct buffer *out, uint64_t seq)
+{
+    char etag[ETAG_TEXT_BYTES];
+
+    etag_format(seq, etag);
+    buffer_append_text(out, "\\\"");
+    buffer_append(out, bytes_of(etag + 1, ETAG_TEXT_BYTES - 3));
+    buffer_append_text(out, "\\\"");
+}
+
+void item_show_end(struct buffer *out, struct rid container, const struct item_version *version)
+{
+    struct rid item = rid_of_item(container, version->birth_seq);
+
+    buffer_append_text(out, ",\"_rid\":\"");
+    append_rid(out, &item);
+    buffer_append_text(out, "\",\"_self\":\"");
+    append_self(out, &container, &item);
+    buffer_append_text(out, "\",\"_etag\":\"");
+    append_etag(out, version->seq);
+    buffer_append_format(out, "\",\"_attachments\":\"attachments/\",\"_ts\":%" PRId64 "}",
+                         version->written_at_s);
+}
+
+void item_show(struct call *call, struct buffer *out, const struct document *document)
+{
+    struct item_version version = item_version_of(document);
+
+    item_show_begin(out, document->bson);
+    item_show_end(out, call_container_rid(call), &version);
+}
+
+/* ---- fields, for queries ---------------------------------------------------------------------------- */
+
+struct showing {
+    struct query_decoration decoration;
+    struct rid container;
+    bool shows_id;
+};
+
+static status decorate(void *context, const struct document *document, struct arena *arena,
+                       bytes *fields_out)
+{
+    const struct showing *showing = context;
+    struct rid item = rid_of_item(showing->container, document->birth_seq);
+    struct buffer fields = buffer_in(arena), self = buffer_in(arena);
+    char rid[RID_TEXT_BYTES], etag[ETAG_TEXT_BYTES];
+    bytes id;
+
+    rid_format(&item, rid);
+    etag_format(document->seq, etag);
+    append_self(&self, &showing->container, &item);
+    size_t begun = document_begin(&fields);
+    if (showing->shows_id) {
+        TRY(item_shown_id(arena, document->bson, &id));
+        document_append_text(&fields, "id", id);
+    }
+    document_append_text(&fields, "_rid", bytes_of_text(rid));
+    document_append_text(&fields, "_self", bytes_of(self.data, self.len));
+    document_append_text(&fields, "_etag", bytes_of_text(etag));
+    document_append_text(&fields, "_attachments", BYTES_LITERAL("attachments/"));
+    document_append_int64(&fields, "_ts", document->written_at_s);
+    document_end(&fields, begun);
+    if (self.is_failed)
+        return arena_exhausted(arena);
+    return buffer_finish(&fields, fields_out);
+}
+
+static size_t ids_that_show(void *context, struct value shown, struct arena *arena,
+                            struct value *ids_out)
+{
+    (void)context;
+    ids_out[0] = shown;
+    if (shown.type != VALUE_STRING)
+        return 1;
+    return 1 + item_foreign_ids(arena, value_text(shown), ids_out + 1);
+}
+
+status item_decoration(struct call *call, const struct query_decoration **out)
+{
+    static const bytes names[] = {
+        BYTES_LITERAL("id"),    BYTES_LITERAL("_rid"),         BYTES_LITERAL("_self"),
+        BYTES_LITERAL("_etag"), BYTES_LITERAL("_attachments"), BYTES_LITERAL("_ts"),
+    };
+    struct showing *showing;
+
+    *out = NULL;
+    TRY(ARENA_NEW(call->arena, 1, &showing));
+    showing->container = call_container_rid(call);
+    /* Only a collection that another protocol has made holds documents without an id of their own;
+     * elsewhere the stored id can be looked up in an index. */
+    showing->shows_id = call->collection->definition.partition_path_count == 0;
+    size_t skipped = showing->shows_id ? 0 : 1;
+    showing->decoration = (struct query_decoration){
+        .decorate = decorate,
+        .context = showing,
+        .names = names + skipped,
+        .name_count = ARRAY_COUNT(names) - skipped,
+        .id_name = BYTES_LITERAL("id"),
+        .ids = ids_that_show,
+    };
+    *out = &showing->decoration;
+    return STATUS_OK;
+}
