@@ -25,6 +25,8 @@
 /* Path patterns in one indexing policy; partition key paths. */
 #define LIMIT_PATH_PATTERNS 1000
 #define LIMIT_PARTITION_KEY_PATHS 3
+/* Longest text in an index over paths, in bytes; a longer one stands there cut to this length. */
+#define LIMIT_INDEXED_TEXT_BYTES 2048
 /* Index entries that one document may produce over all indexes. */
 #define LIMIT_ENTRIES_PER_DOCUMENT 100000
 /* Catalog entry of one collection, in bytes. */

@@ -201,6 +201,19 @@ static void append_steps(struct buffer *key, const struct step *steps, size_t co
     buffer_append_byte(key, STEP_END);
 }
 
+bool scan_append_path_value(struct buffer *out, struct value value)
+{
+    bool is_cut = value.type == VALUE_STRING && value_text(value).len >= LIMIT_INDEXED_TEXT_BYTES;
+
+    if (is_cut) {
+        bytes front = bytes_of(value_text(value).data, LIMIT_INDEXED_TEXT_BYTES);
+        if (value_of_text(out->arena, front, &value).code != OK)
+            out->is_failed = true;
+    }
+    key_append_value(out, value, KEY_ASCENDING);
+    return is_cut;
+}
+
 static status walk_scalar(struct path_walk *walk, struct value value)
 {
     struct buffer key = buffer_in(walk->arena);
@@ -209,7 +222,7 @@ static status walk_scalar(struct path_walk *walk, struct value value)
     if (!is_included(walk->index, walk->steps, walk->depth))
         return STATUS_OK;
     append_steps(&key, walk->steps, walk->depth);
-    key_append_value(&key, value, KEY_ASCENDING);
+    scan_append_path_value(&key, value);
     TRY(buffer_finish(&key, &values));
     return index_entries_add(walk->arena, walk->out, walk->index->id, values);
 }

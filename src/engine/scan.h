@@ -53,4 +53,8 @@ void scan_append_path_prefix(struct buffer *out, bytes path);
  * ends in ? */
 bool scan_covers_path(struct arena *arena, const struct index *index, bytes path);
 
+/* Puts a value behind it as the index holds it. Texts of LIMIT_INDEXED_TEXT_BYTES and more are cut, and
+ * then may stand for others that begin alike: true is returned, and the document has to be asked. */
+bool scan_append_path_value(struct buffer *out, struct value value);
+
 #endif

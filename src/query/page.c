@@ -119,13 +119,14 @@ static bool is_worn_out(const struct run *run)
 static status is_own_entry(struct run *run, bool *out)
 {
     struct value value;
+    bool is_cut;
     bytes key;
 
     *out = true;
     if (!run->plan.entry)
         return STATUS_OK;
     TRY(evaluate(&run->evaluation, run->plan.entry, &value));
-    TRY(range_encode(run->scratch, value, &key));
+    TRY(range_encode_entry(run->scratch, value, &key, &is_cut));
     *out = bytes_equal(key, cursor_entry(&run->cursor));
     return STATUS_OK;
 }

@@ -40,6 +40,14 @@ status range_encode(struct arena *arena, struct value value, bytes *out)
     return buffer_finish(&key, out);
 }
 
+status range_encode_entry(struct arena *arena, struct value value, bytes *out, bool *is_cut_out)
+{
+    struct buffer key = buffer_in(arena);
+
+    *is_cut_out = scan_append_path_value(&key, value);
+    return buffer_finish(&key, out);
+}
+
 /* The first key behind all that begin with `key`; no byte of an encoding is FF. */
 static status behind(struct arena *arena, bytes key, bytes *out)
 {
@@ -84,10 +92,11 @@ static bool is_scalar_kind(enum value_kind kind)
 
 static status point(struct arena *arena, struct value value, struct range *out)
 {
+    bool is_cut;
     bytes key;
 
-    *out = (struct range){ .kind = value_kind_of(value), .is_point = true };
-    TRY(range_encode(arena, value, &key));
+    TRY(range_encode_entry(arena, value, &key, &is_cut));
+    *out = (struct range){ .kind = value_kind_of(value), .is_point = !is_cut };
     return between(arena, key, key, out);
 }
 
@@ -194,15 +203,16 @@ static status narrow(struct arena *arena, enum function function, struct value l
                      struct range *range)
 {
     bytes key, after;
+    bool is_cut;
 
-    TRY(range_encode(arena, literal, &key));
+    TRY(range_encode_entry(arena, literal, &key, &is_cut));
     TRY(behind(arena, key, &after));
     if (function == FUNCTION_less)
-        range->end = key;
+        range->end = is_cut ? after : key;
     if (function == FUNCTION_less_equal)
         range->end = after;
     if (function == FUNCTION_greater)
-        range->start = after;
+        range->start = is_cut ? key : after;
     if (function == FUNCTION_greater_equal)
         range->start = key;
     return STATUS_OK;
@@ -318,6 +328,7 @@ static status derive_prefix(struct arena *arena, const struct expression *path, 
     struct constraint *constraint;
     struct value text;
     status s = STATUS_OK;
+    bool is_cut;
     bytes key;
 
     constraint = add(out, path, 1, arena, &s);
@@ -326,7 +337,7 @@ static status derive_prefix(struct arena *arena, const struct expression *path, 
     constraint->count = 1;
     constraint->ranges[0] = (struct range){ .kind = KIND_STRING };
     TRY(value_of_text(arena, prefix, &text));
-    TRY(range_encode(arena, text, &key));
+    TRY(range_encode_entry(arena, text, &key, &is_cut));
     key.len--;
     return between(arena, key, key, &constraint->ranges[0]);
 }

@@ -39,5 +39,8 @@ bool expression_is_path(const struct expression *expression);
 bytes expression_path_first(const struct expression *path);
 
 MUST_USE status range_encode(struct arena *arena, struct value value, bytes *out);
+/* As an index over paths holds it: long texts are cut, and then may stand for others too. */
+MUST_USE status range_encode_entry(struct arena *arena, struct value value, bytes *out,
+                                   bool *is_cut_out);
 
 #endif

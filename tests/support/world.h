@@ -22,7 +22,7 @@
 #define WORLD_START ((time_ms)1772323200000)
 #define WORLD_START_S (WORLD_START / 1000)
 /* Integer _ids that helpers may look for. */
-enum { WORLD_IDS = 512, WORLD_TEXT_BYTES = 8192 };
+enum { WORLD_IDS = 512, WORLD_TEXT_BYTES = 32768 };
 
 enum backing { ON_MEMORY, ON_ROCKSDB, BACKING_COUNT };
 #define EACH_BACKING(backing) \
