@@ -72,8 +72,8 @@
 #define LIMIT_QUERY_SORT_BYTES (32 * 1024 * 1024)
 /* Memory for the values of one row while it is looked at. */
 #define LIMIT_QUERY_ROW_BYTES (128 * 1024 * 1024)
-/* State of a page, in bytes: one key, one sort key and counts fit easily. */
-#define LIMIT_QUERY_STATE_BYTES (64 * 1024)
+/* State of a page, in bytes: clients carry it in a header, which has to be short. */
+#define LIMIT_QUERY_STATE_BYTES (8 * 1024)
 
 /* ---- the faces ---- */
 /* Resources in one page of a feed unless the client says otherwise, and bytes of a page in any case. */

@@ -15,6 +15,25 @@ static status bad_position(void)
     return status_of(INVALID, "the position is not one of this query");
 }
 
+/* So many encoded values and nothing else: storage takes no other keys. */
+static bool is_encoded(bytes position, size_t count)
+{
+    for (; count > 0; count--) {
+        size_t len = key_value_length(position, KEY_ASCENDING);
+        if (len == 0)
+            return false;
+        position = bytes_from(position, len);
+    }
+    return position.len == 0;
+}
+
+static bool is_document_key(const struct cursor *c, size_t values_before)
+{
+    size_t partition_count = c->source->collection->definition.partition_path_count;
+
+    return is_encoded(c->after, values_before + partition_count + 1);
+}
+
 static bool range_holds(const struct range *range, bytes position)
 {
     return bytes_compare(position, range->start) >= 0 && bytes_compare(position, range->end) < 0;
@@ -23,6 +42,8 @@ static bool range_holds(const struct range *range, bytes position)
 /* Which range the position lies in; those before it are done. */
 static status find_range(struct cursor *c)
 {
+    if (!is_document_key(c, 1))
+        return bad_position();
     for (c->at = 0; c->at < c->plan->range_count; c->at++) {
         if (range_holds(&c->plan->ranges[c->at], c->after))
             return STATUS_OK;
@@ -54,7 +75,9 @@ static status skip_to_position(struct cursor *c)
             c->at++;
         return STATUS_OK;
     case ACCESS_KEYS:
-        return bytes_starts_with(c->after, c->plan->partition) ? STATUS_OK : bad_position();
+        return is_document_key(c, 0) && bytes_starts_with(c->after, c->plan->partition)
+                   ? STATUS_OK
+                   : bad_position();
     case ACCESS_INDEX:
         return find_range(c);
     case ACCESS_NOTHING:

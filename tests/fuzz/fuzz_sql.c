@@ -1,0 +1,83 @@
+/* Fuzz SQL: any text is either refused with a code and a place inside it, or gives a tree that runs.
+ *
+ * The text is parsed as a query and as a condition; what is accepted runs over two small documents, in
+ * pages of one row, and whatever it gives must be a value that can be written as JSON. */
+#include "front/cosmos/sql.h"
+
+enum { BUDGET = 64 * 1024 * 1024, TEXT_BYTES_MAX = 4096, PAGES_MAX = 16 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char first[] =
+    "{\"id\":\"a\",\"n\":1,\"s\":\"abc\",\"a\":[1,\"x\",null],\"o\":{\"p\":true}}";
+static const char second[] = "{\"id\":\"b\",\"n\":-2.5,\"z\":null,\"a\":[]}";
+static const char parameters[] =
+    "[{\"name\":\"@p\",\"value\":1},{\"name\":\"@q\",\"value\":\"abc\"}]";
+
+static status write_row(void *context, struct value row, size_t *len_out)
+{
+    struct buffer *out = context;
+    size_t before = out->len;
+
+    json_write_value(out, row);
+    *len_out = out->len - before;
+    ASSERT(out->is_failed || *len_out > 0);
+    return STATUS_OK;
+}
+
+static void run(struct arena *arena, const struct query *query)
+{
+    const struct query_limits limits = { .items = 1, .rows = 1 };
+    struct query_item items[2] = { { .key = BYTES_LITERAL("1") }, { .key = BYTES_LITERAL("2") } };
+    struct query_source source = { .arena = arena, .items = items, .item_count = 2 };
+    struct buffer out = buffer_in(arena);
+    struct query_page page = { 0 };
+    int pages = 0;
+
+    ASSERT(json_read(arena, bytes_of_text(first), &items[0].document).code == OK);
+    ASSERT(json_read(arena, bytes_of_text(second), &items[1].document).code == OK);
+    do {
+        status s = query_run_page(query, &source, &limits, page.state, write_row, &out, &page);
+        ASSERT(s.code == OK || s.code == OUT_OF_MEMORY || s.code == TOO_LARGE);
+        if (s.code != OK)
+            return;
+        ASSERT(++pages <= PAGES_MAX);
+    } while (page.state.len);
+    ASSERT(query_distinct_kind(query) <= DISTINCT_UNORDERED);
+}
+
+static void check_error(status s, const struct sql_error *error, size_t size)
+{
+    if (s.code != INVALID)
+        return;
+    ASSERT(error->code[0] != 0);
+    ASSERT(error->message[0] != 0);
+    ASSERT(error->start <= error->end);
+    ASSERT(error->end <= 2 * size); /* bytes that are no UTF-8 may count twice */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *arena = arena_open(BUDGET);
+    bytes text = bytes_of(data, size < TEXT_BYTES_MAX ? size : TEXT_BYTES_MAX);
+    const struct query *query;
+    struct sql_error error;
+    bytes values;
+
+    ASSERT(json_read_array(arena, bytes_of_text(parameters), &values).code == OK);
+    status s = sql_parse(arena, text, values, &query, &error);
+    check_error(s, &error, text.len);
+    if (s.code == OK)
+        run(arena, query);
+    s = sql_parse_condition(arena, text, &query, &error);
+    check_error(s, &error, text.len);
+    if (s.code == OK) {
+        struct document document = { 0 };
+        bool is_match;
+        ASSERT(json_read(arena, bytes_of_text(first), &document.bson).code == OK);
+        s = query_matches(query, arena, NULL, &document, &is_match);
+        ASSERT(s.code == OK || s.code == OUT_OF_MEMORY || s.code == TOO_LARGE);
+    }
+    arena_close(arena);
+    return 0;
+}
