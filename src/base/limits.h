@@ -105,6 +105,16 @@
 #define LIMIT_TURN_REQUESTS 64
 /* What is read and thrown away after a last reply, so that the client still receives it. */
 #define LIMIT_DRAIN_BYTES (32 * 1024 * 1024)
+/* Patience with a client, in milliseconds, looked at every LIMIT_TICK_MS: to begin its next HTTP request; from
+ * the first byte of a request or handshake to its last; to take a byte of a reply; to close its side after
+ * the last reply. */
+#define LIMIT_TICK_MS 1000
+#define LIMIT_HTTP_IDLE_MS (15 * 60 * 1000)
+#define LIMIT_RECEIVE_MS (2 * 60 * 1000)
+#define LIMIT_SEND_MS (2 * 60 * 1000)
+#define LIMIT_DRAIN_MS (10 * 1000)
+/* Bytes of replies that clients have not taken yet, over all connections. */
+#define LIMIT_KEPT_OUTPUT_BYTES (1024 * 1024 * 1024)
 /* Head of an HTTP request: the target, all of it, and the number of headers. */
 #define LIMIT_HTTP_TARGET_BYTES (16 * 1024)
 #define LIMIT_HTTP_HEAD_BYTES (64 * 1024)

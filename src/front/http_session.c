@@ -27,6 +27,11 @@ static const char overloaded[] =
     "try "
     "again\"}";
 
+static const char too_late[] =
+    "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nContent-Length: 79\r\n"
+    "Connection: close\r\n\r\n"
+    "{\"code\":\"RequestTimeout\",\"message\":\"the request was not complete within 120 s\"}";
+
 static void session_close(void *handle);
 
 static void *session_open(void *context, struct connection *connection)
@@ -181,6 +186,8 @@ const struct protocol *http_protocol(void)
     static const struct protocol protocol = {
         .name = "http",
         .refusal = {(const uint8_t *)overloaded, sizeof(overloaded) - 1},
+        .too_late = { (const uint8_t *)too_late,  sizeof(too_late) - 1  },
+        .idle_ms = LIMIT_HTTP_IDLE_MS,
         .open = session_open,
         .close = session_close,
         .on_bytes = session_on_bytes,

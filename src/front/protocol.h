@@ -21,6 +21,10 @@ struct protocol {
     const char *name;
     /* Sent to a client that comes when no connection is free; then it is closed. */
     bytes refusal;
+    /* Sent to a client that does not complete its request in time; then it is closed. */
+    bytes too_late;
+    /* How long a client may wait before it begins a request; 0: as long as it likes. */
+    int64_t idle_ms;
     /* Owner: handle. NULL without memory. */
     void *(*open)(void *context, struct connection *connection);
     void (*close)(void *session);

@@ -29,6 +29,7 @@ void channel_open(struct channel *channel, int fd, struct tls *tls)
 
 static void give_output(struct channel *channel)
 {
+    atomic_fetch_sub(channel->kept_bytes, channel->output.room);
     memory_give(channel->output.data);
     memset(&channel->output, 0, sizeof(channel->output));
 }
@@ -158,9 +159,33 @@ bool channel_may_receive(const struct channel *channel)
 
 /* ---- sending ---------------------------------------------------------------------------------------- */
 
+bool channel_is_shaking(const struct channel *channel)
+{
+    return channel->stream && !tls_stream_is_ready(channel->stream);
+}
+
 bool channel_has_output(const struct channel *channel)
 {
     return channel->output.from < channel->output.upto;
+}
+
+/* False if the outputs of all connections together, or the memory, allow no more. */
+static bool grow_output(struct channel *channel, size_t room)
+{
+    size_t more = room - channel->output.room;
+    size_t before = atomic_fetch_add(channel->kept_bytes, more);
+    uint8_t *larger = NULL;
+
+    if (before <= LIMIT_KEPT_OUTPUT_BYTES && more <= LIMIT_KEPT_OUTPUT_BYTES - before)
+        larger = memory_resize(channel->output.data, room);
+    if (!larger) {
+        atomic_fetch_sub(channel->kept_bytes, more);
+        metrics_add(channel->metrics, METRIC_connections_dropped_total, 1);
+        return false;
+    }
+    channel->output.data = larger;
+    channel->output.room = room;
+    return true;
 }
 
 static void keep_output(struct channel *channel, bytes rest)
@@ -169,18 +194,10 @@ static void keep_output(struct channel *channel, bytes rest)
 
     if (rest.len == 0 || channel->is_broken)
         return;
-    if (!size_add(channel->output.upto, rest.len, &wanted)) {
+    if (!size_add(channel->output.upto, rest.len, &wanted) ||
+        (wanted > channel->output.room && !grow_output(channel, wanted))) {
         channel->is_broken = true;
         return;
-    }
-    if (wanted > channel->output.room) {
-        uint8_t *larger = memory_resize(channel->output.data, wanted);
-        if (!larger) {
-            channel->is_broken = true;
-            return;
-        }
-        channel->output.data = larger;
-        channel->output.room = wanted;
     }
     memcpy(channel->output.data + channel->output.upto, rest.data, rest.len);
     channel->output.upto = wanted;
@@ -212,6 +229,7 @@ void channel_flush(struct channel *channel)
         if (sent == 0)
             return;
         channel->output.from += sent;
+        channel->sent_count++;
     }
     give_output(channel);
 }

@@ -23,6 +23,8 @@ struct channel {
         uint8_t *data;
         size_t from, upto, room;
     } output; /* not encrypted yet; exists only while the socket does not take it */
+    _Atomic size_t *kept_bytes; /* of the outputs of all connections */
+    uint64_t sent_count;        /* how often the socket took some of the output */
     size_t dropped_bytes;
     _Atomic bool is_hangup; /* the peer has closed its side, says an event */
     bool is_dry;            /* a short read proved that the socket has nothing more */
@@ -37,7 +39,7 @@ enum receipt {
     FAILED,  /* not TLS, or bad TLS; the peer is told why, so shut it instead of closing at once */
 };
 
-/* `channel` is zeroed but for log and metrics, or was closed; `tls` is borrowed, may be NULL. */
+/* `channel` is zeroed but for log, metrics and kept_bytes, or was closed; `tls` is borrowed, may be NULL. */
 void channel_open(struct channel *channel, int fd, struct tls *tls);
 void channel_close(struct channel *channel);
 
@@ -52,6 +54,8 @@ void channel_send(struct channel *channel, bytes head, bytes body);
 /* Sends what was kept, as far as the socket takes it. */
 void channel_flush(struct channel *channel);
 bool channel_has_output(const struct channel *channel);
+/* A handshake has begun and is not over. */
+bool channel_is_shaking(const struct channel *channel);
 
 /* After the last reply: closes the sending side, then throws away what still comes. */
 void channel_shut(struct channel *channel);

@@ -22,12 +22,16 @@
  * prepared is sent by that thread if it is plain; encrypting is work, so it is then left to a worker
  * (connection_resume), because the other thread may be the one that commits for everybody.
  *
+ * Patience. An owner that leaves says what it waits for and until when; a tick, once a second, adds a claim
+ * to whatever is overdue, and the owner that comes of it finds that nothing has happened and closes. So
+ * time costs a running request nothing but two stores, and a request that is held has no limit here.
+ *
  * The input buffer exists only while bytes wait in it. While output waits, no further request is read: a client that does not fetch its replies stops
  * only itself. After the last reply the sending side is shut down and the rest of the input is thrown
  * away, because closing with unread input would destroy the reply on its way.
  *
- * Threads: every field but `claims` and the channel's `is_hangup` belongs to the owner; the set's lists
- * are guarded by its lock. */
+ * Threads: every field but the atomic ones belongs to the owner; the set's lists are guarded by its
+ * lock. */
 #include "server/connection.h"
 #include "base/limits.h"
 
@@ -38,11 +42,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* What a connection without a running request waits for. */
+enum wait {
+    WAIT_NONE,    /* nothing yet, or something has happened */
+    WAIT_REQUEST, /* the first byte of a request */
+    WAIT_REST,    /* the rest of a request or of a handshake */
+    WAIT_READER,  /* the client to take what was sent */
+    WAIT_END,     /* the client to close its side */
+};
+
 struct connection {
     struct source source; /* first, so that an event leads here */
     struct connection_set *set;
     _Atomic uint64_t claims;
-    uint64_t seen; /* claims before the socket was last asked */
+    _Atomic int64_t due; /* when a tick adds a claim; TIME_NEVER while somebody owns it */
+    uint64_t seen;       /* claims before the socket was last asked */
     struct channel channel;
     bool is_loopback;
     const struct protocol *protocol;
@@ -53,6 +67,10 @@ struct connection {
     } input;
     bool is_resumed; /* the pending request has its reply; a worker sends it */
     bool is_last;    /* close after the output is sent */
+    bool is_mid_request;
+    enum wait wait;
+    int64_t until;       /* how long it waits */
+    uint64_t sent_count; /* of the channel, when `until` was set */
     struct connection *next_free;
 };
 
@@ -62,6 +80,8 @@ struct connection_set {
     struct metrics *metrics;
     _Atomic bool is_stopping;
     _Atomic bool is_cut;
+    _Atomic int64_t now; /* of the last tick, in milliseconds from anywhere */
+    _Atomic size_t kept_bytes;
     int drained_fd;
     pthread_mutex_t lock; /* guards what follows */
     size_t made_count, open_count;
@@ -83,6 +103,8 @@ static enum turn serve(struct connection *connection);
 static enum turn drain(struct connection *connection);
 static enum turn run_input(struct connection *connection);
 static enum receipt receive(struct connection *connection);
+static bool settle(struct connection *connection);
+static bool give_up(struct connection *connection);
 static bool leave(struct connection *connection);
 static void connection_end(struct connection *connection);
 
@@ -150,7 +172,9 @@ static struct connection *make_connection(struct connection_set *set)
     connection->channel.fd = -1;
     connection->channel.log = set->log;
     connection->channel.metrics = set->metrics;
+    connection->channel.kept_bytes = &set->kept_bytes;
     atomic_store(&connection->claims, 1);
+    atomic_store(&connection->due, TIME_NEVER);
     set->made[set->made_count++] = connection;
     return connection;
 }
@@ -221,15 +245,29 @@ void connection_set_add(struct connection_set *set, struct client client, const 
     connection_run(connection);
 }
 
-/* Adds a claim to every connection, so that each is looked at once more: by its owner, or here posted
- * to the pool. */
+/* Adds a claim, so that the connection is looked at once more: by its owner, or posted to the pool. */
+static void nudge(struct connection *connection)
+{
+    if (atomic_fetch_add(&connection->claims, 1) == 0)
+        pool_post(connection->set->pool, &connection->source);
+}
+
+void connection_set_tick(struct connection_set *set, int64_t now)
+{
+    atomic_store(&set->now, now);
+    pthread_mutex_lock(&set->lock);
+    for (size_t i = 0; i < set->made_count; i++) {
+        if (atomic_load(&set->made[i]->due) <= now)
+            nudge(set->made[i]);
+    }
+    pthread_mutex_unlock(&set->lock);
+}
+
 static void nudge_all(struct connection_set *set)
 {
     pthread_mutex_lock(&set->lock);
-    for (size_t i = 0; i < set->made_count; i++) {
-        if (atomic_fetch_add(&set->made[i]->claims, 1) == 0)
-            pool_post(set->pool, &set->made[i]->source);
-    }
+    for (size_t i = 0; i < set->made_count; i++)
+        nudge(set->made[i]);
     if (set->open_count == 0)
         eventfd_write(set->drained_fd, 1);
     pthread_mutex_unlock(&set->lock);
@@ -262,6 +300,7 @@ static void connection_on_event(struct source *source, uint32_t events)
 
 static void connection_run(struct connection *connection)
 {
+    atomic_store(&connection->due, TIME_NEVER);
     if (connection->is_resumed) {
         connection->is_resumed = false;
         if (connection->protocol->on_resume(connection->session))
@@ -272,6 +311,10 @@ static void connection_run(struct connection *connection)
         channel_wake(&connection->channel);
         switch (serve(connection)) {
         case TURN_IDLE:
+            if (!settle(connection) && !give_up(connection)) {
+                connection_end(connection);
+                return;
+            }
             break;
         case TURN_LONG:
             pool_post(connection->set->pool, &connection->source);
@@ -284,6 +327,72 @@ static void connection_run(struct connection *connection)
         }
     } while (!leave(connection));
 }
+
+/* ---- patience --------------------------------------------------------------------------------------- */
+
+static enum wait wait_of(const struct connection *connection)
+{
+    if (channel_has_output(&connection->channel))
+        return WAIT_READER;
+    if (connection->is_last)
+        return WAIT_END;
+    if (connection->is_mid_request || channel_is_shaking(&connection->channel))
+        return WAIT_REST;
+    return WAIT_REQUEST;
+}
+
+/* 0: for ever. */
+static int64_t patience_ms(const struct connection *connection)
+{
+    switch (connection->wait) {
+    case WAIT_NONE:
+        return 0;
+    case WAIT_REQUEST:
+        return connection->protocol->idle_ms;
+    case WAIT_REST:
+        return LIMIT_RECEIVE_MS;
+    case WAIT_READER:
+        return LIMIT_SEND_MS;
+    case WAIT_END:
+        return LIMIT_DRAIN_MS;
+    }
+    return 0;
+}
+
+/* Before leaving: says what is waited for and until when. False if it is what was waited for before, and
+ * its time is over. Bytes of a request that trickle in change nothing; bytes that a client takes do. */
+static bool settle(struct connection *connection)
+{
+    int64_t now = atomic_load(&connection->set->now);
+    enum wait wait = wait_of(connection);
+    bool is_progress = connection->sent_count != connection->channel.sent_count;
+
+    if (wait != connection->wait || (wait == WAIT_READER && is_progress)) {
+        connection->wait = wait;
+        connection->sent_count = connection->channel.sent_count;
+        int64_t patience = patience_ms(connection);
+        connection->until = patience ? now + patience : TIME_NEVER;
+    } else if (connection->until <= now) {
+        return false;
+    }
+    atomic_store(&connection->due, connection->until);
+    return true;
+}
+
+/* The time is over. True if the client is told so first. */
+static bool give_up(struct connection *connection)
+{
+    metrics_add(connection->set->metrics, METRIC_connections_timed_out_total, 1);
+    if (!connection->is_mid_request)
+        return false;
+    connection->is_mid_request = false;
+    connection->wait = WAIT_NONE;
+    connection->is_last = true;
+    connection_send(connection, connection->protocol->too_late, BYTES_NONE);
+    return true;
+}
+
+/* ---- leaving ---------------------------------------------------------------------------------------- */
 
 static void give_input(struct connection *connection)
 {
@@ -309,7 +418,7 @@ void connection_give_back(struct connection *connection, bool is_last)
     bool has_more = connection->input.from < connection->input.upto ||
                     channel_may_receive(&connection->channel) || connection->is_last ||
                     connection->channel.is_broken || connection_is_stopping(connection);
-    if (has_more || !leave(connection))
+    if (has_more || !settle(connection) || !leave(connection))
         pool_post(connection->set->pool, &connection->source);
 }
 
@@ -326,7 +435,8 @@ static void connection_end(struct connection *connection)
     connection->session = NULL;
     channel_close(&connection->channel);
     give_input(connection);
-    connection->is_last = false;
+    connection->is_last = connection->is_mid_request = false;
+    connection->wait = WAIT_NONE;
     put_free(connection);
 }
 
@@ -381,9 +491,14 @@ static enum turn run_input(struct connection *connection)
         }
         bytes input = bytes_of(connection->input.data + connection->input.from,
                                connection->input.upto - connection->input.from);
+        enum wait wait = connection->wait;
+        connection->wait = WAIT_NONE; /* a pending request has no limit, and is not touched below */
+        connection->is_mid_request = false;
         switch (connection->protocol->on_bytes(connection->session, input)) {
         case STEP_MORE:
             ASSERT(connection->input.from == connection->input.upto);
+            connection->is_mid_request = true;
+            connection->wait = wait;
             break;
         case STEP_REPLIED:
             return TURN_LONG;

@@ -25,6 +25,10 @@ struct client {
 void connection_set_add(struct connection_set *set, struct client client,
                         const struct offer *offer);
 
+/* Closes what has waited too long for its client. `now` is in milliseconds from anywhere, grows, and is the
+ * time that all connections know until the next call. */
+void connection_set_tick(struct connection_set *set, int64_t now);
+
 /* From now on a connection closes as soon as no request runs on it and its replies are sent. */
 void connection_set_stop(struct connection_set *set);
 /* From now on replies that a client does not fetch are dropped; running requests still end. */

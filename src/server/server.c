@@ -21,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "server/connection.h"
@@ -34,17 +35,26 @@ struct listener {
     struct offer offer;
 };
 
+/* Once a second: patience with clients ends. */
+struct ticker {
+    struct source source; /* first, so that an event leads here */
+    struct server *server;
+    int fd;
+};
+
 struct server {
     const struct log *log;
     struct pool *pool;
     struct connection_set *connections;
     int signal_fd;
     int stop_fd;
+    struct ticker ticker;
     size_t listener_count;
     struct listener listeners[LIMIT_LISTENERS];
 };
 
 static void listener_on_event(struct source *source, uint32_t events);
+static void ticker_on_event(struct source *source, uint32_t events);
 
 static sigset_t stop_signals(void)
 {
@@ -82,7 +92,12 @@ status server_open(const struct log *log, struct metrics *metrics, struct arena 
     server->log = log;
     server->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (server->signal_fd < 0 || server->stop_fd < 0) {
+    server->ticker = (struct ticker){
+        .source = { .on_event = ticker_on_event },
+        .server = server,
+        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+    };
+    if (server->signal_fd < 0 || server->stop_fd < 0 || server->ticker.fd < 0) {
         s = status_fail(arena, IO_ERROR, "no file descriptors: %s", strerror(errno));
         goto done;
     }
@@ -113,6 +128,7 @@ void server_close(struct server *server)
         pool_close(server->pool);
     close_fd(server->signal_fd);
     close_fd(server->stop_fd);
+    close_fd(server->ticker.fd);
     memory_give(server);
 }
 
@@ -162,8 +178,34 @@ status server_listen(struct server *server, struct arena *arena, const struct ad
     return STATUS_OK;
 }
 
+/* Edge-triggered: one worker per tick. */
+static bool start_ticker(struct server *server)
+{
+    const struct timespec every = { .tv_sec = LIMIT_TICK_MS / 1000,
+                                    .tv_nsec = LIMIT_TICK_MS % 1000 * 1000000 };
+    const struct itimerspec times = { every, every };
+
+    ticker_on_event(&server->ticker.source, 0);
+    return timerfd_settime(server->ticker.fd, 0, &times, NULL) == 0 &&
+           pool_watch(server->pool, server->ticker.fd, EPOLLIN | EPOLLET, &server->ticker.source);
+}
+
+static void ticker_on_event(struct source *source, uint32_t events)
+{
+    struct ticker *ticker = (struct ticker *)source;
+    struct clock_source time = clock_source_system();
+    uint64_t count;
+    ssize_t len = read(ticker->fd, &count, sizeof(count));
+
+    (void)events;
+    (void)len; /* nothing there: another one has just ticked */
+    connection_set_tick(ticker->server->connections, time.monotonic_ms(time.context));
+}
+
 status server_start(struct server *server, struct arena *arena)
 {
+    if (!start_ticker(server))
+        return status_fail(arena, IO_ERROR, "cannot start a timer: %s", strerror(errno));
     for (size_t i = 0; i < server->listener_count; i++) {
         struct listener *listener = &server->listeners[i];
         if (!pool_watch(server->pool, listener->fd, EPOLLIN | EPOLLONESHOT, &listener->source))
@@ -202,6 +244,7 @@ static void listener_on_event(struct source *source, uint32_t events)
     if (fd < 0)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes)); /* finds machines that are gone */
     connection_set_add(server->connections,
                        (struct client){ .fd = fd, .is_loopback = address_is_loopback(&peer) },
                        &listener->offer);

@@ -221,16 +221,18 @@ TEST(server, no_error_is_empty_and_no_204_has_a_body)
     }
 }
 
-TEST(server, the_reply_of_a_full_server_is_a_whole_one)
+TEST(server, replies_that_need_no_memory_have_the_right_length)
 {
-    bytes refusal = http_protocol()->refusal;
-    const char *text = (const char *)refusal.data;
-    const char *length = strstr(text, "Content-Length: ");
-    const char *body = strstr(text, "\r\n\r\n");
+    const bytes rows[] = { http_protocol()->refusal, http_protocol()->too_late };
 
-    CHECK(length && body);
-    CHECK_EQ(strtoul(length + strlen("Content-Length: "), NULL, 10),
-             refusal.len - (size_t)(body + 4 - text), "");
+    EACH_ROW(rows, r) {
+        const char *text = (const char *)r->data;
+        const char *length = strstr(text, "Content-Length: ");
+        const char *body = strstr(text, "\r\n\r\n");
+        CHECK(length && body);
+        CHECK_EQ(strtoul(length + strlen("Content-Length: "), NULL, 10),
+                 r->len - (size_t)(body + 4 - text), "%s", text);
+    }
 }
 
 TEST(server, head_has_no_body_and_continue_is_sent)
