@@ -373,3 +373,25 @@ TEST(container, one_that_another_face_made_is_shown_with_defaults)
     request_end(&request);
     cosmos_face_close(&f);
 }
+
+TEST(container, links_by_resource_id_lead_to_it_too)
+{
+    struct cosmos_face f;
+
+    cosmos_face_open(&f);
+    struct cosmos_answer made = create(&f, "{'id':'c'}");
+    bytes self = cosmos_value(&f, &made, "_self");
+    const char *link = arena_format(f.world.arena, "%.*s", (int)self.len - 2,
+                                    (const char *)self.data + 1);
+    struct cosmos_answer read = cosmos_ask(&f, arena_format(f.world.arena, "GET /%s", link), "",
+                                           "");
+    CHECK_ANSWER(read, 200);
+    CHECK_BYTES(read.body, made.body, "");
+    struct cosmos_answer replaced = cosmos_ask(&f, arena_format(f.world.arena, "PUT /%s", link), "",
+                                               "{'id':'c','defaultTtl':5}");
+    CHECK_ANSWER(replaced, 200);
+    CHECK_TEXT(cosmos_value(&f, &replaced, "defaultTtl"), "5");
+    CHECK_ANSWER(cosmos_ask(&f, arena_format(f.world.arena, "DELETE /%s", link), "", ""), 204);
+    CHECK_ANSWER(cosmos_ask(&f, "GET /dbs/db/colls/c", "", ""), 404);
+    cosmos_face_close(&f);
+}
