@@ -105,14 +105,22 @@ static bytes named(const struct call *call)
     return call->link.parts[LINK_ITEM_PART];
 }
 
-/* The id cannot change; a client that names the item by its resource id still sends the id. */
+/* The id cannot change; a client that names the item by its resource id still sends the id. Of what is not
+ * there, or dead, no id can be wrong. */
 static status find_replaced(struct call *call, const struct item *item, struct item_place *out)
 {
+    struct document document;
+
     if (bytes_equal(item->id, named(call)))
         return item_find_place(call, item, out);
     TRY(item_find(call, item->key.partition, named(call), out));
     if (bytes_equal(out->key.id, item->key.id))
         return STATUS_OK;
+    status s = document_read(&call->request, call->collection, out->key, &document);
+    if (s.code == NOT_FOUND)
+        return call_fail(call, FAIL_NO_ITEM, NULL);
+    TRY(s);
+    document_release(&call->request, &document);
     return call_fail(call, FAIL_BAD_REQUEST,
                      "The id of the item in the body does not match the one in the request path; "
                      "the id of an item cannot be changed.");

@@ -294,6 +294,23 @@ static status fail_query(struct call *call, const struct sql_error *error)
     return s;
 }
 
+static bool are_parameters(struct value parameters)
+{
+    struct document_walk walk;
+    struct field field;
+    struct value name;
+
+    if (parameters.type != VALUE_ARRAY)
+        return false;
+    walk = document_fields(value_document(parameters));
+    while (document_next(&walk, &field)) {
+        if (field.value.type != VALUE_DOCUMENT ||
+            !document_find(value_document(field.value), "name", &name) || name.type != VALUE_STRING)
+            return false;
+    }
+    return true;
+}
+
 status resource_query(struct call *call, const struct query **out)
 {
     struct value text, parameters;
@@ -308,9 +325,10 @@ status resource_query(struct call *call, const struct query **out)
                          "[...]}; it has no string 'query'.");
     bool has_parameters = document_find(body, "parameters", &parameters) &&
                           parameters.type != VALUE_NULL;
-    if (has_parameters && parameters.type != VALUE_ARRAY)
+    if (has_parameters && !are_parameters(parameters))
         return call_fail(call, FAIL_BAD_REQUEST,
-                         "The 'parameters' of a query must be an array of {\"name\", \"value\"}.");
+                         "The 'parameters' of a query must be an array of {\"name\": \"@...\", "
+                         "\"value\": ...}.");
     status s = sql_parse(call->arena, value_text(text),
                          has_parameters ? value_document(parameters) : BYTES_NONE, out, &error);
     if (s.code == INVALID && error.code[0])

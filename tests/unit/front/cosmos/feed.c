@@ -103,11 +103,14 @@ TEST(feed, bad_queries_are_refused_with_their_place)
     const struct {
         const char *body, *says;
     } rows[] = {
-        {"{}",                                           "no string 'query'"},
-        { "{'query':7}",                                 "no string 'query'"},
-        { "{'query':'SELECT * FROM r','parameters':{}}", "must be an array" },
-        { "{'query':'SELECT * FORM r'}",                 "SC1001"           },
-        { "[]",                                          "not valid JSON"   },
+        {"{}",                                                      "no string 'query'"},
+        { "{'query':7}",                                            "no string 'query'"},
+        { "{'query':'SELECT * FROM r','parameters':{}}",            "must be an array" },
+        { "{'query':'SELECT * FROM r','parameters':[7]}",           "must be an array" },
+        { "{'query':'SELECT * FROM r','parameters':[{'value':7}]}", "must be an array" },
+        { "{'query':'SELECT * FROM r','parameters':[{'name':7}]}",  "must be an array" },
+        { "{'query':'SELECT * FORM r'}",                            "SC1001"           },
+        { "[]",                                                     "not valid JSON"   },
     };
     struct cosmos_face f;
 

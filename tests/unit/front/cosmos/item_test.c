@@ -409,6 +409,7 @@ TEST(item, an_item_can_be_named_by_its_resource_id)
     CHECK_ANSWER(item_delete(&f, P, rid), 204);
     CHECK_ANSWER(item_read(&f, P, "a"), 404);
     CHECK_ANSWER(item_read(&f, P, rid), 404);
+    CHECK_ANSWER(item_replace(&f, P, rid, "{'id':'a','pk':'p','v':2}"), 404);
     CHECK_ANSWER(item_read(&f, P, "other"), 200);
     items_close(&f);
 }
