@@ -5,10 +5,11 @@
  * Reading the account is open to every token, because clients begin with it. A token that is limited to a
  * partition key needs requests for items to name that key; the handlers keep to the key that a request names.
  *
- * Pure apart from the arena of the call. Start reading at auth_permit(). */
+ * Threads: as the call. Start reading at auth_permit(). */
 #include "front/cosmos/auth.h"
 
 #include "front/cosmos/call.h"
+#include "front/cosmos/item.h"
 
 static bool is_items_request(const struct call *call)
 {
@@ -16,23 +17,60 @@ static bool is_items_request(const struct call *call)
                                      bytes_equal(call->link.parts[4], BYTES_LITERAL("operations")));
 }
 
-static bool covers_resource(const struct call *call)
+/* Is the item of the path the one with this resource id? A token for a resource id is not for another item
+ * of the same name, so the item itself has to be asked. */
+static status is_item_of_rid(struct call *call, const struct rid *rid, bool *out)
+{
+    struct partition_key partition;
+    struct item_place place;
+    struct document document;
+
+    *out = false;
+    TRY(partition_key_of_header(call, &partition));
+    TRY(item_find(call, partition.encoded, call->link.parts[LINK_ITEM_PART], &place));
+    status s = document_read(&call->request, call->collection, place.key, &document);
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    *out = document.birth_seq == rid_item(rid);
+    document_release(&call->request, &document);
+    return STATUS_OK;
+}
+
+static status covers_item(struct call *call, bool *out)
+{
+    const struct grant *grant = &call->grant;
+    struct rid rid;
+
+    *out = false;
+    if (call->link.count != LINK_ITEM_PART + 1 || !is_items_request(call))
+        return STATUS_OK;
+    *out = bytes_equal(call->link.parts[LINK_ITEM_PART], grant->item);
+    if (*out || !rid_parse(grant->item, &rid) || rid.len != RID_ITEM_BYTES ||
+        memcmp(rid.raw, grant->resource.raw, RID_CONTAINER_BYTES) != 0)
+        return STATUS_OK;
+    return is_item_of_rid(call, &rid, out);
+}
+
+static status covers_resource(struct call *call, bool *out)
 {
     const struct grant *grant = &call->grant;
     struct rid asked;
+
+    *out = false;
 
     if (grant->resource.len == RID_DATABASE_BYTES && call->database_id != 0)
         asked = rid_of_database(call->database_id);
     else if (grant->resource.len == RID_CONTAINER_BYTES && call->collection)
         asked = call_container_rid(call);
     else
-        return false;
+        return STATUS_OK;
     if (memcmp(asked.raw, grant->resource.raw, asked.len) != 0)
-        return false;
-    if (grant->item.len == 0)
-        return true;
-    return call->link.count == 6 && is_items_request(call) &&
-           bytes_equal(call->link.parts[5], grant->item);
+        return STATUS_OK;
+    if (grant->item.len > 0)
+        return covers_item(call, out);
+    *out = true;
+    return STATUS_OK;
 }
 
 /* The elements of `limit` are the first of those of `asked`. */
@@ -94,6 +132,7 @@ static bool is_whole_container(const struct call *call)
 static status permit_token(struct call *call)
 {
     enum right right = call->route->right;
+    bool is_covered;
 
     if (right == RIGHT_ADMIN && !is_whole_container(call))
         return call_fail(call, FAIL_FORBIDDEN,
@@ -105,7 +144,8 @@ static status permit_token(struct call *call)
                          call->route->sentence);
     if (call->link.count == 0)
         return STATUS_OK;
-    if (!covers_resource(call))
+    TRY(covers_resource(call, &is_covered));
+    if (!is_covered)
         return call_fail(call, FAIL_FORBIDDEN,
                          "The token is a permission for another resource than '%.*s'.",
                          (int)call->link.path.len, (const char *)call->link.path.data);

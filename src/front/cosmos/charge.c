@@ -14,7 +14,7 @@ enum {
     WRITE_BASE = 500,
     WRITE_PER_KB = 50,
     WRITE_PER_TERM = 5,
-    DELETE_BASE = 500,
+    DELETE_EACH = 500,
     QUERY_BASE = 200,
     QUERY_PER_ROW = 1,
     QUERY_PER_DOCUMENT = 2,
@@ -67,9 +67,9 @@ charge_units charge_patch(size_t old_bytes, size_t new_bytes, size_t term_count)
     return charge_add(charge_point_read(old_bytes), charge_write(new_bytes, term_count));
 }
 
-charge_units charge_delete(size_t item_bytes)
+charge_units charge_delete(uint64_t count)
 {
-    return charge_add(DELETE_BASE, bounded(times(further_kilobytes(item_bytes), READ_PER_KB)));
+    return bounded(times(count, DELETE_EACH));
 }
 
 charge_units charge_of_query(const struct charge_query *work)

@@ -16,8 +16,8 @@ charge_units charge_point_read(size_t item_bytes);
 charge_units charge_write(size_t item_bytes, size_t term_count);
 /* A patch reads the item first. */
 charge_units charge_patch(size_t old_bytes, size_t new_bytes, size_t term_count);
-/* 0 for an item that was not looked at. */
-charge_units charge_delete(size_t item_bytes);
+/* So many items, whatever their size: their bodies are not looked at. */
+charge_units charge_delete(uint64_t count);
 
 /* By the work done for the living: rows and documents that died are not looked at, so they are not in these
  * figures. */

@@ -98,7 +98,7 @@ struct item_change {
 MUST_USE status item_change_prepare(struct call *call, enum write_kind kind,
                                     const struct item *item, struct item_change *out);
 /* What the write costs; a patch reads the item as well. */
-charge_units item_charge(const struct item *item, size_t json_len);
+charge_units item_charge(const struct call *call, const struct item *item, size_t json_len);
 /* Ends the call with the write of one item; `if_seq` as in write_op. */
 MUST_USE status item_commit(struct call *call, enum write_kind kind, const struct item *item,
                             uint64_t if_seq);

@@ -35,7 +35,7 @@ static status stage_delete(struct call *call, struct batch_op *op, struct write_
                                 .kind = WRITE_DELETE,
                                 .key = op->place.key,
                                 .own_ttl = TTL_ABSENT };
-    op->charge = charge_delete(0);
+    op->charge = charge_delete(1);
     return STATUS_OK;
 }
 
@@ -47,7 +47,7 @@ static status stage_item(struct call *call, const struct batch *batch, struct ba
     TRY(item_put_in_place(call, &op->place, &op->item));
     TRY(item_change_prepare(call, write_kind_of(op->kind), &op->item, &change));
     *write = change.op;
-    op->charge = item_charge(&op->item, change.json.len);
+    op->charge = item_charge(call, &op->item, change.json.len);
     op->json = change.json;
     if (batch->is_minimal)
         op->json.len = 0;

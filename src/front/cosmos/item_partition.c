@@ -93,6 +93,6 @@ status serve_item_delete_partition(struct call *call)
         arena_release(call->arena, mark);
         TRY(call_renew(call));
     }
-    call->charge = charge_delete(0) * (charge_units)(sweep.deleted ? sweep.deleted : 1);
+    call->charge = charge_delete(sweep.deleted ? sweep.deleted : 1);
     return call_reply_empty(call, 200);
 }

@@ -27,11 +27,26 @@ status item_change_prepare(struct call *call, enum write_kind kind, const struct
     return out->json.is_failed ? arena_exhausted(call->arena) : STATUS_OK;
 }
 
-charge_units item_charge(const struct item *item, size_t json_len)
+static bool is_indexed(const struct collection *collection)
 {
+    for (size_t i = 0; i < collection->index_count; i++) {
+        if (collection->indexes[i].definition.kind == INDEX_PATHS)
+            return true;
+    }
+    return false;
+}
+
+charge_units item_charge(const struct call *call, const struct item *item, size_t json_len)
+{
+    size_t term_count = item->term_count;
+
+    if (item->own_ttl != TTL_ABSENT) /* time to live costs nothing (C-11) */
+        term_count--;
+    if (!is_indexed(call->collection))
+        term_count = 0;
     if (item->old_len > 0)
-        return charge_patch(item->old_len, json_len, item->term_count);
-    return charge_write(json_len, item->term_count);
+        return charge_patch(item->old_len, json_len, term_count);
+    return charge_write(json_len, term_count);
 }
 
 static uint64_t wanted_version(const struct call *call)
@@ -65,7 +80,7 @@ status item_commit(struct call *call, enum write_kind kind, const struct item *i
     TRY(item_change_prepare(call, kind, item, change));
     change->op.if_seq = if_seq;
     change->is_minimal = item_is_minimal(call);
-    call->charge = item_charge(item, change->json.len);
+    call->charge = item_charge(call, item, change->json.len);
     call->context = change;
     return call_commit(call, &change->op, 1, WRITE_ALL_OR_NOTHING, reply_written);
 }
@@ -161,7 +176,7 @@ status serve_item_delete(struct call *call)
                              .key = place.key,
                              .own_ttl = TTL_ABSENT,
                              .if_seq = wanted_version(call) };
-    call->charge = charge_delete(0);
+    call->charge = charge_delete(1);
     call->context = op;
     return call_commit(call, op, 1, WRITE_ALL_OR_NOTHING, reply_deleted);
 }

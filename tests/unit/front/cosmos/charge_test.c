@@ -47,10 +47,11 @@ TEST(charge, a_patch_is_a_read_and_a_write)
     CHECK_EQ(charge_patch(1024, 2048, 0), 650, "");
 }
 
-TEST(charge, a_delete_of_a_kilobyte_costs_five_units)
+TEST(charge, a_delete_costs_five_units_for_each_item)
 {
-    CHECK_EQ(charge_delete(0), 500, "");
-    CHECK_EQ(charge_delete(1024), 500, "");
+    CHECK_EQ(charge_delete(1), 500, "");
+    CHECK_EQ(charge_delete(3), 1500, "");
+    CHECK_EQ(charge_delete(UINT64_MAX), UINT_MAX, "");
 }
 
 TEST(charge, a_query_costs_what_it_looked_at_and_gave)

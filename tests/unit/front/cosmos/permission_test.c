@@ -322,3 +322,28 @@ TEST(permission, a_token_is_refused_when_changed_or_made_with_another_key)
     cosmos_face_close(&other);
     cosmos_face_close(&f);
 }
+
+TEST(permission, an_item_by_its_resource_id_is_that_item_and_no_later_one)
+{
+    static const char pk[] = "x-ms-documentdb-partitionkey: ['a']";
+    struct cosmos_face f;
+
+    open_with_user(&f);
+    struct cosmos_answer made = cosmos_ask(&f, "POST /dbs/d/colls/c1/docs", pk,
+                                           "{'id':'i','pk':'a'}");
+    CHECK_ANSWER(made, 201);
+    CHECK_ANSWER(cosmos_ask(&f, "POST /dbs/d/colls/c1/docs", pk, "{'id':'j','pk':'a'}"), 201);
+    const char *self = text_of(&f, &made, "_self");
+    const char *token = token_for(&f, arena_format(f.world.arena, "'All','resource':'%s'", self));
+    CHECK_EQ(ask_with(&f, token, "GET /dbs/d/colls/c1/docs/i", pk), 200, "");
+    CHECK_EQ(ask_with(&f, token, arena_format(f.world.arena, "GET /%s", self), pk), 200, "");
+    CHECK_EQ(ask_with(&f, token, "GET /dbs/d/colls/c1/docs/j", pk), 403, "");
+    CHECK_EQ(ask_with(&f, token, "GET /dbs/d/colls/c1/docs/none", pk), 403, "");
+    CHECK_EQ(
+        ask_with(&f, token, "GET /dbs/d/colls/c1/docs/i", "x-ms-documentdb-partitionkey: ['b']"),
+        403, "");
+    CHECK_EQ(ask_with(&f, token, "DELETE /dbs/d/colls/c1/docs/i", pk), 204, "");
+    CHECK_ANSWER(cosmos_ask(&f, "POST /dbs/d/colls/c1/docs", pk, "{'id':'i','pk':'a'}"), 201);
+    CHECK_EQ(ask_with(&f, token, "GET /dbs/d/colls/c1/docs/i", pk), 403, "it is another item now");
+    cosmos_face_close(&f);
+}
