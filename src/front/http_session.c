@@ -75,6 +75,8 @@ static void fill_error(struct http_session *session, struct http_reply *reply)
     struct http_refusal reason = { reply->status, "the server gave no reason" };
     struct http_reply filled = render_refusal(session, reason);
 
+    if (filled.body.len == 0)
+        filled = http_reply_error(session->arena, reason.status, "%s", reason.message);
     reply->content_type = filled.content_type;
     reply->body = filled.body;
 }

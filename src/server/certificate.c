@@ -139,16 +139,6 @@ status certificate_read(struct arena *arena, const char *chain_path, const char 
     return s.code == OK ? s : status_in(arena, s, "--key");
 }
 
-static status make_and_write(struct arena *arena, const char *chain_path, const char *key_path,
-                             struct certificate *out)
-{
-    TRY(certificate_make(arena, out));
-    TRY(file_write(arena, key_path, out->key, 0600));
-    TRY(file_write(arena, chain_path, out->chain, 0644));
-    out->path = chain_path;
-    return STATUS_OK;
-}
-
 status certificate_keep(struct arena *arena, const char *directory, struct certificate *out)
 {
     const char *chain_path = arena_format(arena, "%s/%s", directory, chain_name);
@@ -157,8 +147,13 @@ status certificate_keep(struct arena *arena, const char *directory, struct certi
     *out = (struct certificate){ 0 };
     if (!chain_path || !key_path)
         return arena_exhausted(arena);
-    if (access(chain_path, F_OK) != 0)
-        return make_and_write(arena, chain_path, key_path, out);
+    if (access(chain_path, F_OK) != 0) {
+        TRY(certificate_make(arena, out));
+        TRY(file_write(arena, key_path, out->key, 0600));
+        TRY(file_write(arena, chain_path, out->chain, 0644));
+        out->path = chain_path;
+        return file_sync_directory(arena, directory);
+    }
     out->path = chain_path;
     status s = file_read(arena, chain_path, LIMIT_KEY_FILE_BYTES, &out->chain);
     if (s.code == OK)

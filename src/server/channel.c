@@ -36,8 +36,11 @@ static void give_output(struct channel *channel)
 
 void channel_close(struct channel *channel)
 {
-    if (channel->stream)
+    if (channel->stream) {
+        if (!channel->is_shut && !channel->is_broken && !channel_has_output(channel))
+            tls_stream_end(channel->stream);
         tls_stream_close(channel->stream);
+    }
     channel->stream = NULL;
     close(channel->fd);
     channel->fd = -1;

@@ -1,15 +1,12 @@
 /* File: small files, read and written whole.
  *
- * A new content is written beside the old one, synced, and renamed over it; then the directory is
- * synced, so that the name survives a crash too.
+ * A new content is written beside the old one, synced, and renamed over it.
  *
  * Threads: any; no state. */
 #include "server/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,19 +54,6 @@ static bool write_whole(int fd, bytes content)
     return fsync(fd) == 0;
 }
 
-static bool sync_parent(const char *path)
-{
-    char copy[PATH_MAX]; /* dirname() writes into it */
-
-    snprintf(copy, sizeof(copy), "%s", path);
-    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool is_synced = fsync(fd) == 0;
-    close(fd);
-    return is_synced;
-}
-
 status file_write(struct arena *arena, const char *path, bytes content, unsigned mode)
 {
     const char *beside = arena_format(arena, "%s.new", path);
@@ -87,7 +71,16 @@ status file_write(struct arena *arena, const char *path, bytes content, unsigned
         unlink(beside);
         return failure(arena, beside, error);
     }
-    if (rename(beside, path) != 0 || !sync_parent(path))
+    return rename(beside, path) == 0 ? STATUS_OK : failure(arena, path, errno);
+}
+
+status file_sync_directory(struct arena *arena, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
         return failure(arena, path, errno);
-    return STATUS_OK;
+    int error = fsync(fd) == 0 ? 0 : errno;
+    close(fd);
+    return error == 0 ? STATUS_OK : failure(arena, path, error);
 }

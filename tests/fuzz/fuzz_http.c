@@ -13,6 +13,19 @@ static void need(bool claim)
         abort();
 }
 
+/* A path is split at its first question mark and otherwise left alone. */
+static void check_target(const struct http_request *request)
+{
+    bytes target = request->target, path = request->path, query = request->query;
+
+    need(target.len > 0);
+    if (target.data[0] != '/')
+        return;
+    need(path.data == target.data && path.len <= target.len);
+    need(memchr(path.data, '?', path.len) == NULL);
+    need(path.len == target.len ? query.len == 0 : path.len + 1 + query.len == target.len);
+}
+
 /* Number of complete requests and their bodies' lengths, folded together. */
 static uint64_t read_all(bytes input, size_t piece_len)
 {
@@ -33,6 +46,7 @@ static uint64_t read_all(bytes input, size_t piece_len)
             const struct http_request *request = http_reader_request(reader);
             digest = bytes_hash(request->body, digest * 31 + request->header_count);
             digest = bytes_hash(request->target, digest);
+            check_target(request);
             arena_reset(arena);
             http_reader_begin(reader, arena);
         }

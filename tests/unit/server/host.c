@@ -306,6 +306,9 @@ void expect_end(struct line line)
 {
     uint8_t byte;
 
-    CHECK_EQ(receive_some(line, &byte, 1), 0, "the server should have closed");
+    ssize_t got = receive_some(line, &byte, 1);
+    CHECK_EQ(got, 0, "the server should have closed");
+    if (line.ssl)
+        CHECK_EQ(SSL_get_error(line.ssl, (int)got), SSL_ERROR_ZERO_RETURN, "and have said so");
     hang_up(line);
 }
