@@ -27,6 +27,8 @@ enum { WAYS = 8, SETS = LIMIT_THROUGHPUT_BUCKETS / WAYS };
 struct slot {
     uint32_t owner; /* 0: nobody's */
     int64_t full_at_ns;
+    int64_t last_ns; /* how long the last charge takes to come in again */
+    int64_t turn_ns; /* when the next who is sent away should be back */
 };
 
 struct throughput {
@@ -82,18 +84,31 @@ static struct slot *take_slot(struct throughput *throughput, uint32_t owner)
     return fullest;
 }
 
+/* Who is sent away comes back a moment after the one before, as long as the last request cost, because clients
+ * give up after a few attempts if they are all told the same time and only the first is served then. They
+ * are spread over a second at most, so that one who keeps asking does not push the others away. */
+static int64_t take_turn(struct slot *slot, int64_t opens_at_ns)
+{
+    int64_t turn_ns = slot->turn_ns;
+
+    if (turn_ns < opens_at_ns || turn_ns - opens_at_ns > NS_OF_S)
+        turn_ns = opens_at_ns;
+    slot->turn_ns = int64_add_saturating(turn_ns, slot->last_ns);
+    return turn_ns;
+}
+
 unsigned throughput_wait_ms(struct throughput *throughput, struct throughput_bucket bucket)
 {
-    int64_t missing_ns = 0;
+    int64_t now_ns = bucket.now_ms * NS_OF_MS, wait_ns = -1;
 
     pthread_mutex_lock(&throughput->lock);
-    const struct slot *slot = find_slot(throughput, bucket.owner);
-    if (slot)
-        missing_ns = slot->full_at_ns - bucket.now_ms * NS_OF_MS;
+    struct slot *slot = find_slot(throughput, bucket.owner);
+    if (slot && slot->full_at_ns - now_ns >= NS_OF_S)
+        wait_ns = take_turn(slot, slot->full_at_ns - NS_OF_S) - now_ns;
     pthread_mutex_unlock(&throughput->lock);
-    if (missing_ns < NS_OF_S)
+    if (wait_ns < 0)
         return 0;
-    int64_t wait_ms = (missing_ns - NS_OF_S) / NS_OF_MS + 1;
+    int64_t wait_ms = wait_ns / NS_OF_MS + 1;
     return wait_ms < INT32_MAX ? (unsigned)wait_ms : INT32_MAX;
 }
 
@@ -117,8 +132,8 @@ void throughput_take(struct throughput *throughput, struct throughput_bucket buc
         slot = take_slot(throughput, bucket.owner);
     if (slot->full_at_ns < now_ns)
         slot->full_at_ns = now_ns;
-    slot->full_at_ns = int64_add_saturating(slot->full_at_ns,
-                                            flow_time_ns(charge, bucket.units_per_s));
+    slot->last_ns = flow_time_ns(charge, bucket.units_per_s);
+    slot->full_at_ns = int64_add_saturating(slot->full_at_ns, slot->last_ns);
     pthread_mutex_unlock(&throughput->lock);
 }
 

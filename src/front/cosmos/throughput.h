@@ -26,7 +26,8 @@ struct throughput_bucket {
     uint32_t units_per_s;
     int64_t now_ms; /* monotonic */
 };
-/* 0 if there is something in the bucket, otherwise how many milliseconds from now there will be. */
+/* 0 if there is something in the bucket, otherwise in how many milliseconds to come again: when there will be
+ * something, for the next one who asks a little later. */
 unsigned throughput_wait_ms(struct throughput *throughput, struct throughput_bucket bucket);
 void throughput_take(struct throughput *throughput, struct throughput_bucket bucket,
                      charge_units charge);
