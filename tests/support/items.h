@@ -8,7 +8,7 @@
 /* A face with the container. */
 void items_open(struct cosmos_face *f, int32_t default_ttl);
 void items_close(struct cosmos_face *f);
-/* The same face for another thread, with an arena of its own. */
+/* The same face for another thread, with an arena of its own; made before any thread runs. */
 struct cosmos_face items_for_thread(struct cosmos_face *f);
 void items_thread_done(struct cosmos_face *mine);
 

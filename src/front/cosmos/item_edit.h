@@ -12,7 +12,7 @@ struct edit_path {
     size_t count; /* at least 1 */
     bytes *parts; /* unescaped */
 };
-/* INVALID for a text that does not begin with a slash, names nothing, or has too many parts. */
+/* `text` is UTF-8. INVALID for one that does not begin with a slash, names nothing, or has too many parts. */
 MUST_USE status edit_path_parse(struct arena *arena, bytes text, struct edit_path *out);
 bool edit_path_is_within(const struct edit_path *path, const struct edit_path *outer);
 

@@ -1,8 +1,4 @@
-/* Resource: ids, etags, page sizes, continuation tokens, the query of a body.
- *
- * A continuation token is base64 of a seal and a state. The seal covers what the token is for and what it
- * belongs to as well, so that a token from another feed, or one that was changed, is refused before anybody
- * looks into it.
+/* Resource: ids, etags, page sizes, the query of a body.
  *
  * Pure apart from the call; a call belongs to one thread at a time. */
 #include "front/cosmos/resource.h"
@@ -219,58 +215,6 @@ status resource_page_size(struct call *call, size_t *out)
     if (size != 0)
         *out = size < 0 ? SIZE_MAX : (size_t)size;
     return STATUS_OK;
-}
-
-static status sealed_text(struct call *call, bytes scope, bytes state, bytes *out)
-{
-    struct buffer text = buffer_in(call->arena);
-
-    buffer_append_u32(&text, (uint32_t)scope.len);
-    buffer_append(&text, scope);
-    buffer_append(&text, state);
-    return buffer_finish(&text, out);
-}
-
-status continuation_open(struct call *call, const char *purpose, bytes scope, bytes *state_out)
-{
-    bytes token, text;
-    uint8_t *raw;
-    size_t len;
-
-    *state_out = BYTES_NONE;
-    if (!call_header(call, "x-ms-continuation", &token) || token.len == 0)
-        return STATUS_OK;
-    TRY(ARENA_NEW(call->arena, token.len, &raw));
-    if (!base64_decode(token, raw, &len) || len < AUTH_SEAL_BYTES)
-        return call_fail(call, FAIL_CONTINUATION, NULL);
-    bytes state = bytes_of(raw + AUTH_SEAL_BYTES, len - AUTH_SEAL_BYTES);
-    TRY(sealed_text(call, scope, state, &text));
-    if (!auth_seal_holds(call->face->auth, purpose, text, raw))
-        return call_fail(call, FAIL_CONTINUATION, NULL);
-    *state_out = state;
-    return STATUS_OK;
-}
-
-void continuation_add(struct call *call, const char *purpose, bytes scope, bytes state)
-{
-    uint8_t seal[AUTH_SEAL_BYTES];
-    struct buffer raw = buffer_in(call->arena);
-    bytes text, whole;
-
-    if (sealed_text(call, scope, state, &text).code != OK) {
-        call->headers.is_failed = true;
-        return;
-    }
-    auth_seal(call->face->auth, purpose, text, seal);
-    buffer_append(&raw, bytes_of(seal, sizeof(seal)));
-    buffer_append(&raw, state);
-    if (buffer_finish(&raw, &whole).code != OK) {
-        call->headers.is_failed = true;
-        return;
-    }
-    buffer_append_text(&call->headers, "x-ms-continuation: ");
-    base64_append(&call->headers, whole);
-    buffer_append_text(&call->headers, "\r\n");
 }
 
 /* ---- the query of a body ---------------------------------------------------------------------------- */

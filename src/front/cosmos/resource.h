@@ -3,6 +3,7 @@
 #define FRONT_COSMOS_RESOURCE_H
 
 #include "front/cosmos/call.h"
+#include "front/cosmos/continuation.h"
 #include "query/query.h"
 
 /* An id as a client may give it: 1 to 255 characters without / \ ? # and no space at the end.
@@ -54,12 +55,6 @@ MUST_USE status resource_page_size(struct call *call, size_t *out);
 /* The query of the body, {"query":text,"parameters":[...]}. FAIL_BAD_REQUEST, with the errors of the text
  * the way clients read them. */
 MUST_USE status resource_query(struct call *call, const struct query **out);
-/* The header x-ms-continuation, opened: empty if there is none. `purpose` and `scope` have to be those it was
- * sealed with, so that no token serves where it does not belong. FAIL_CONTINUATION. */
-MUST_USE status continuation_open(struct call *call, const char *purpose, bytes scope,
-                                  bytes *state_out);
-/* Adds the header for the next page. */
-void continuation_add(struct call *call, const char *purpose, bytes scope, bytes state);
 
 /* A feed under construction: documents in memory. They are BSON, so that queries run on them; each has a
  * string "id" of its own, in whose order they are given. */
