@@ -27,6 +27,7 @@ static const char overloaded[] =
     "try "
     "again\"}";
 
+_Static_assert(LIMIT_RECEIVE_MS == 120 * 1000, "the sentence below names the limit");
 static const char too_late[] =
     "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nContent-Length: 79\r\n"
     "Connection: close\r\n\r\n"

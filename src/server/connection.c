@@ -104,7 +104,7 @@ static enum turn drain(struct connection *connection);
 static enum turn run_input(struct connection *connection);
 static enum receipt receive(struct connection *connection);
 static bool settle(struct connection *connection);
-static bool give_up(struct connection *connection);
+static enum turn give_up(struct connection *connection);
 static bool leave(struct connection *connection);
 static void connection_end(struct connection *connection);
 
@@ -306,15 +306,16 @@ static void connection_run(struct connection *connection)
         if (connection->protocol->on_resume(connection->session))
             connection->is_last = true;
     }
-    do {
+    for (;;) {
         connection->seen = atomic_load(&connection->claims);
         channel_wake(&connection->channel);
-        switch (serve(connection)) {
+        enum turn turn = serve(connection);
+        if (turn == TURN_IDLE && !settle(connection))
+            turn = give_up(connection);
+        switch (turn) {
         case TURN_IDLE:
-            if (!settle(connection) && !give_up(connection)) {
-                connection_end(connection);
+            if (leave(connection))
                 return;
-            }
             break;
         case TURN_LONG:
             pool_post(connection->set->pool, &connection->source);
@@ -325,7 +326,7 @@ static void connection_run(struct connection *connection)
             connection_end(connection);
             return;
         }
-    } while (!leave(connection));
+    }
 }
 
 /* ---- patience --------------------------------------------------------------------------------------- */
@@ -379,17 +380,17 @@ static bool settle(struct connection *connection)
     return true;
 }
 
-/* The time is over. True if the client is told so first. */
-static bool give_up(struct connection *connection)
+/* The time is over; who is in the middle of a request is told so first. */
+static enum turn give_up(struct connection *connection)
 {
     metrics_add(connection->set->metrics, METRIC_connections_timed_out_total, 1);
     if (!connection->is_mid_request)
-        return false;
+        return TURN_OVER;
     connection->is_mid_request = false;
     connection->wait = WAIT_NONE;
     connection->is_last = true;
     connection_send(connection, connection->protocol->too_late, BYTES_NONE);
-    return true;
+    return TURN_LONG;
 }
 
 /* ---- leaving ---------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/pem.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -119,7 +120,7 @@ struct host *host_open(void)
 {
     struct host *host = calloc(1, sizeof(*host));
 
-    server_hold_signals();
+    signal(SIGPIPE, SIG_IGN); /* the clients of OpenSSL write without MSG_NOSIGNAL */
     host->arena = arena_open(1024 * 1024);
     host->log = log_to(STDERR_FILENO, LOG_ERROR);
     host->clock = clock_open(clock_source_manual(&host->time), 1000);
