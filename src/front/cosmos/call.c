@@ -228,7 +228,11 @@ static status run(struct call *call)
         return call_fail(call, FAIL_UNSUPPORTED, "mayfly does not support this: %s.",
                          call->route->sentence);
     TRY(begin_request(call));
-    TRY(resolve(call));
+    status s = resolve(call);
+    if (s.code != OK &&
+        call->grant.kind == GRANT_TOKEN) /* what is not there is told only to owners */
+        return call_fail(call, FAIL_FORBIDDEN, NULL);
+    TRY(s);
     TRY(auth_permit(call));
     TRY(check_session(call));
     TRY(throughput_admit(call));
@@ -347,6 +351,15 @@ static void add_common_headers(struct call *call)
         add_session(call);
 }
 
+/* Two that an operator watches: keys that do not fit, and clients that are slowed down. */
+static void count_refusal(struct metrics *metrics, unsigned http_status)
+{
+    if (http_status == 401 || http_status == 403)
+        metrics_add(metrics, METRIC_requests_unauthorized_total, 1);
+    if (http_status == 429)
+        metrics_add(metrics, METRIC_requests_throttled_total, 1);
+}
+
 static void render_failure(struct call *call, status outcome)
 {
     struct http_reply *reply = &call->exchange->reply;
@@ -357,6 +370,7 @@ static void render_failure(struct call *call, status outcome)
     if (call->failure.kind == FAIL_NOT_FOUND && call->link.count == 6 && part_is(call, 4, "docs"))
         call->failure.kind = FAIL_NO_ITEM;
     reply->status = failure_status(call->failure.kind);
+    count_refusal(call->face->metrics, reply->status);
     if (failure_substatus(call->failure.kind) != 0)
         call_add_header(call, "x-ms-substatus", "%u", failure_substatus(call->failure.kind));
     if (call->failure.retry_after_ms != 0)

@@ -270,7 +270,8 @@ TEST(permission, mode_all_lets_delete_the_container_it_is_for)
     open_with_user(&f);
     const char *token = token_for(&f, "'All','resource':'dbs/d/colls/c1'");
     CHECK_EQ(ask_with(&f, token, "DELETE /dbs/d/colls/c1", ""), 204, "");
-    CHECK_EQ(ask_with(&f, token, "GET /dbs/d/colls/c1", ""), 404, "");
+    CHECK_EQ(ask_with(&f, token, "GET /dbs/d/colls/c1", ""), 403, "what is gone is not told");
+    CHECK_EQ(ask_with(&f, token, "GET /dbs/nope/colls/c1", ""), 403, "nor what never was");
     CHECK_ANSWER(
         cosmos_ask(&f, "POST /dbs/d/colls", "", "{'id':'c1','partitionKey':{'paths':['/pk']}}"),
         201);
