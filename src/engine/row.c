@@ -292,7 +292,7 @@ bool row_read_stamp(bytes value, struct stamp *out, bytes *rest_out)
     out->own_ttl = flags & 1 ? (int32_t)reader_u32(&reader) : TTL_ABSENT;
     out->dates = reader_bytes(&reader, (size_t)(flags >> 1) * STAMP_DATE_BYTES);
     *rest_out = reader.rest;
-    if (reader.is_failed || out->lane >= LANE_COUNT)
+    if (reader.is_failed || out->lane >= LANE_COUNT || flags >> 1 > LIMIT_DATE_RULES)
         return false;
     if ((flags & 1) && out->own_ttl != TTL_NEVER && out->own_ttl < 1)
         return false;
