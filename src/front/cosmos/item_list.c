@@ -116,9 +116,3 @@ status serve_item_list(struct call *call)
     return feed_reply_envelope(call, "Documents", call_container_rid(call), &page.elements,
                                page.count);
 }
-
-status serve_change_feed_read(struct call *call)
-{
-    return call_fail(call, FAIL_UNSUPPORTED,
-                     "mayfly does not support this: the change feed is not there yet.");
-}

@@ -13,7 +13,7 @@
 static const struct route table[] = {
 #define ROUTE(method, path, form, right, handler, sentence) \
     { method, path, form, right, serve_##handler, sentence },
-#define ROUTE_NOT(method, path, sentence) { method, path, FORM_PLAIN, RIGHT_READ, NULL, sentence },
+#define ROUTE_NOT(method, path, form, sentence) { method, path, form, RIGHT_READ, NULL, sentence },
 #include "front/cosmos/routes.def"
 #undef ROUTE
 #undef ROUTE_NOT

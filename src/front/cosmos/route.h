@@ -31,7 +31,7 @@ struct route {
 
 #define ROUTE(method, path, form, right, handler, sentence) \
     status serve_##handler(struct call *call);
-#define ROUTE_NOT(method, path, sentence)
+#define ROUTE_NOT(method, path, form, sentence)
 #include "front/cosmos/routes.def"
 #undef ROUTE
 #undef ROUTE_NOT

@@ -102,22 +102,22 @@ TEST(route, method_path_and_headers_choose_the_operation)
         enum route_match want;
         route_handler *handler;
     } rows[] = {
-        {"GET",     "/",                     NULL,                                ROUTE_FOUND,     serve_account_read    },
-        { "POST",   "/dbs",                  NULL,                                ROUTE_FOUND,     serve_database_create },
-        { "POST",   "/dbs",                  "x-ms-documentdb-isquery",           ROUTE_FOUND,     serve_database_query  },
-        { "POST",   "/dbs/d/colls/c/docs",   "X-MS-DocumentDB-Query",             ROUTE_FOUND,     serve_item_query      },
+        {"GET",     "/",                     NULL,                                ROUTE_FOUND,     serve_account_read   },
+        { "POST",   "/dbs",                  NULL,                                ROUTE_FOUND,     serve_database_create},
+        { "POST",   "/dbs",                  "x-ms-documentdb-isquery",           ROUTE_FOUND,     serve_database_query },
+        { "POST",   "/dbs/d/colls/c/docs",   "X-MS-DocumentDB-Query",             ROUTE_FOUND,     serve_item_query     },
         { "POST",   "/dbs/d/colls/c/docs",   "x-ms-cosmos-is-query-plan-request", ROUTE_FOUND,
-         serve_item_query_plan                                                                                           },
+         serve_item_query_plan                                                                                          },
         { "POST",   "/dbs/d/colls/c/docs",   "x-ms-cosmos-is-batch-request",      ROUTE_FOUND,
-         serve_item_batch                                                                                                },
-        { "POST",   "/dbs/d/colls/c/docs",   NULL,                                ROUTE_FOUND,     serve_item_create     },
-        { "GET",    "/dbs/d/colls/c/docs",   "a-im",                              ROUTE_FOUND,     serve_change_feed_read},
-        { "GET",    "/dbs",                  "a-im",                              ROUTE_FOUND,     serve_database_list   },
-        { "POST",   "/dbs/d/colls/c/sprocs", NULL,                                ROUTE_FOUND,     NULL                  },
-        { "PATCH",  "/dbs/d",                NULL,                                ROUTE_NO_METHOD, NULL                  },
-        { "DELETE", "/",                     NULL,                                ROUTE_NO_METHOD, NULL                  },
-        { "GET",    "/dbs/d/colls/c/nope",   NULL,                                ROUTE_NO_PATH,   NULL                  },
-        { "GET",    "/Dbs",                  NULL,                                ROUTE_NO_PATH,   NULL                  },
+         serve_item_batch                                                                                               },
+        { "POST",   "/dbs/d/colls/c/docs",   NULL,                                ROUTE_FOUND,     serve_item_create    },
+        { "GET",    "/dbs/d/colls/c/docs",   "a-im",                              ROUTE_FOUND,     NULL                 },
+        { "GET",    "/dbs",                  "a-im",                              ROUTE_FOUND,     serve_database_list  },
+        { "POST",   "/dbs/d/colls/c/sprocs", NULL,                                ROUTE_FOUND,     NULL                 },
+        { "PATCH",  "/dbs/d",                NULL,                                ROUTE_NO_METHOD, NULL                 },
+        { "DELETE", "/",                     NULL,                                ROUTE_NO_METHOD, NULL                 },
+        { "GET",    "/dbs/d/colls/c/nope",   NULL,                                ROUTE_NO_PATH,   NULL                 },
+        { "GET",    "/Dbs",                  NULL,                                ROUTE_NO_PATH,   NULL                 },
     };
     struct arena *arena = arena_open(1 << 20);
     const struct route *route;
