@@ -99,8 +99,12 @@ async function run({ before, after } = {}) {
     } catch (error) {
         failed++;
         console.log(`FAILED before the first test\n    ${told(error)}`);
-    } finally {
+    }
+    try {
         if (after) await after();
+    } catch (error) {
+        failed++;
+        console.log(`FAILED after the last test\n    ${told(error)}`);
     }
     console.log(`${passed} passed, ${failed} failed`);
     process.exit(failed ? 1 : 0);

@@ -20,6 +20,7 @@ const { CosmosClient } = require("@azure/cosmos");
 // The well-known key of the emulator, which every tool has as its default.
 const KEY = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
 const START_SECONDS_MAX = 30;
+const STOP_SECONDS_MAX = 20;
 const MAYFLY = path.resolve(process.env.MAYFLY || path.join(__dirname, "../../../build/mayfly"));
 
 const running = new Set();
@@ -38,10 +39,14 @@ async function start({ options = [], data = temporaryDirectory() } = {}) {
     return server;
 }
 
+// Every server that still runs must stop in order.
 async function stopAll() {
     for (const client of clients.splice(0)) client.dispose();
-    for (const server of [...running]) await server.kill();
+    const codes = [];
+    for (const server of [...running]) codes.push(await server.stop(), server.errors);
     for (const directory of directories.splice(0)) fs.rmSync(directory, { recursive: true, force: true });
+    for (let i = 0; i < codes.length; i += 2)
+        if (codes[i] !== 0) throw new Error(`a server ended with ${codes[i]}: ${codes[i + 1].slice(-2000)}`);
 }
 
 class Server {
@@ -86,11 +91,14 @@ class Server {
         return this.ended;
     }
 
-    // Asks it to end; the exit code.
+    // Asks it to end; the exit code, or SIGKILL if it does not.
     async stop() {
         running.delete(this);
         this.process.kill("SIGTERM");
-        return this.ended;
+        const timer = setTimeout(() => this.process.kill("SIGKILL"), STOP_SECONDS_MAX * 1000);
+        const code = await this.ended;
+        clearTimeout(timer);
+        return code;
     }
 
     // A client of the real library. `more` overrides anything.

@@ -71,8 +71,13 @@ class Server:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.end()
+    def __exit__(self, kind, *_):
+        self.process.terminate()
+        try:
+            code = self.process.wait(SECONDS_MAX)
+        finally:
+            self.end()
+        assert code == 0 or kind, f"the server ended with {code}"
 
     def read_line(self):
         """The next line of output, empty at its end or after SECONDS_MAX."""
