@@ -203,7 +203,8 @@ static void append_steps(struct buffer *key, const struct step *steps, size_t co
 
 bool scan_append_path_value(struct buffer *out, struct value value)
 {
-    bool is_cut = value.type == VALUE_STRING && value_text(value).len >= LIMIT_INDEXED_TEXT_BYTES;
+    bool is_text = value.type == VALUE_STRING || value.type == VALUE_SYMBOL;
+    bool is_cut = is_text && value_text(value).len >= LIMIT_INDEXED_TEXT_BYTES;
 
     if (is_cut) {
         bytes front = bytes_of(value_text(value).data, LIMIT_INDEXED_TEXT_BYTES);

@@ -224,20 +224,23 @@ static status run_stream(struct run *run)
 
 /* ---- rows in order ---------------------------------------------------------------------------------- */
 
+/* Where the row that is bound stands: its place by each order, then, for distinct rows, what it is. */
 static status order_key(struct run *run, bytes *out, bool *has_output_out)
 {
+    const struct query *query = run->query;
+    size_t room = LIMIT_QUERY_SORT_KEY_BYTES / (query->order_count + query->is_distinct);
     struct buffer key = buffer_in(run->scratch);
     struct value value;
 
     *has_output_out = true;
-    for (size_t i = 0; i < run->query->order_count; i++) {
-        TRY(evaluate(&run->evaluation, run->query->orders[i].by, &value));
-        sorter_append_value(&key, run->query->rules, value, run->query->orders[i].is_descending);
+    for (size_t i = 0; i < query->order_count; i++) {
+        TRY(evaluate(&run->evaluation, query->orders[i].by, &value));
+        sorter_append_value(&key, query->rules, value, query->orders[i].is_descending, room);
     }
-    if (run->query->is_distinct) {
-        TRY(evaluate(&run->evaluation, run->query->output, &value));
+    if (query->is_distinct) {
+        TRY(evaluate(&run->evaluation, query->output, &value));
         *has_output_out = value_kind_of(value) != KIND_MISSING;
-        sorter_append_value(&key, run->query->rules, value, false);
+        sorter_append_identity(&key, query->rules, value, room);
     }
     return buffer_finish(&key, out);
 }

@@ -6,7 +6,8 @@
  * pages, a document that lived and stayed as it is all the time is given exactly once.
  *
  * A query that sorts without a fitting index looks at all its documents for every page and keeps the first
- * of them; the limit on work does not end such a page. */
+ * of them; the limit on work does not end such a page. Values are sorted by their first
+ * LIMIT_QUERY_SORT_KEY_BYTES; those that begin alike for so long come in any order. */
 #ifndef QUERY_PAGE_H
 #define QUERY_PAGE_H
 

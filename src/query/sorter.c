@@ -11,13 +11,40 @@
 
 #include <stdlib.h>
 
-void sorter_append_value(struct buffer *out, const struct query_rules *rules, struct value value,
+/* The whole place; short ones are no prefix of each other, so only those that are cut can fall together. */
+static void append_place(struct buffer *out, const struct query_rules *rules, struct value value,
                          bool is_descending)
 {
     uint8_t place = (uint8_t)(rules->kind_order[value_kind_of(value)] + 1);
 
     buffer_append_byte(out, is_descending ? (uint8_t)~place : place);
     key_append_value(out, value, is_descending ? KEY_DESCENDING : KEY_ASCENDING);
+}
+
+void sorter_append_value(struct buffer *out, const struct query_rules *rules, struct value value,
+                         bool is_descending, size_t room)
+{
+    size_t start = out->len;
+
+    append_place(out, rules, value, is_descending);
+    if (out->len - start > room)
+        out->len = start + room;
+}
+
+void sorter_append_identity(struct buffer *out, const struct query_rules *rules, struct value value,
+                            size_t room)
+{
+    size_t start = out->len;
+
+    append_place(out, rules, value, false);
+    if (out->is_failed || out->len - start <= room)
+        return;
+    /* What is cut off is told apart by two independent hashes. */
+    bytes whole = bytes_of(out->data + start, out->len - start);
+    uint64_t first = bytes_hash(whole, 1), second = bytes_hash(whole, first + 2);
+    out->len = start + room;
+    buffer_append_u64(out, first);
+    buffer_append_u64(out, second);
 }
 
 static int compare_order(const void *a, const void *b)

@@ -33,8 +33,12 @@ MUST_USE status sorter_add(struct sorter *sorter, struct sort_entry entry);
 MUST_USE status sorter_finish(struct sorter *sorter);
 void sorter_close(struct sorter *sorter);
 
-/* Appends the place of a value in an order. */
+/* Appends the place of a value in an order: at most `room` bytes. Values that begin alike for so long have
+ * the same place. */
 void sorter_append_value(struct buffer *out, const struct query_rules *rules, struct value value,
-                         bool is_descending);
+                         bool is_descending, size_t room);
+/* Appends what tells a value from all others, in some order; the same room and a little more. */
+void sorter_append_identity(struct buffer *out, const struct query_rules *rules, struct value value,
+                            size_t room);
 
 #endif

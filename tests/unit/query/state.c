@@ -177,7 +177,7 @@ static status keep_first_bytes(void *context, struct value row, size_t *len_out)
 /* Long sort keys: what does not fit into the memory of one page waits for the next one. */
 TEST(query_state, sorting_keeps_to_its_memory)
 {
-    enum { ITEMS = 9000, LENGTH = 5000 };
+    enum { ITEMS = 18000, LENGTH = 2500 };
     struct arena *arena = arena_open((size_t)256 << 20);
     const struct query *query = ask_query(arena, "SELECT VALUE c.s FROM c ORDER BY c.s DESC", NULL);
     struct query_item *items = calloc(ITEMS, sizeof(*items));
@@ -191,7 +191,7 @@ TEST(query_state, sorting_keeps_to_its_memory)
         struct buffer document = buffer_in(arena);
         char *text = malloc(LENGTH + 1);
         memset(text, 'x', LENGTH);
-        int number = (i * 7919) % ITEMS;
+        int number = (int)((i * INT64_C(7919)) % ITEMS);
         for (int digit = 5, rest = number; digit >= 0; digit--, rest /= 10)
             text[digit] = (char)('0' + rest % 10);
         size_t mark = document_begin(&document);
@@ -211,5 +211,44 @@ TEST(query_state, sorting_keeps_to_its_memory)
     for (size_t i = 6; i < seen.len; i += 6)
         CHECK(memcmp(seen.data + i - 6, seen.data + i, 6) > 0);
     free(items);
+    arena_close(arena);
+}
+
+static status count_row(void *context, struct value row, size_t *len_out)
+{
+    ++*(size_t *)context;
+    *len_out = row.raw.len;
+    return STATUS_OK;
+}
+
+/* Values that only differ far behind are different all the same, and the state stays short. */
+TEST(query_state, long_values_stay_distinct)
+{
+    enum { ITEMS = 12, LENGTH = 40000 };
+    struct arena *arena = arena_open(64 << 20);
+    const struct query *query = ask_query(arena, "SELECT DISTINCT VALUE c.s FROM c", NULL);
+    struct query_item items[ITEMS];
+    struct query_source source = { .arena = arena, .items = items, .item_count = ITEMS };
+    const struct query_limits limits = { .items = 2 };
+    struct query_page page = { 0 };
+    char *text = malloc(LENGTH);
+    size_t seen = 0;
+
+    memset(text, 'x', LENGTH);
+    for (int i = 0; i < ITEMS; i++) {
+        struct buffer document = buffer_in(arena);
+        text[LENGTH - 1] = (char)('a' + i / 2);
+        size_t mark = document_begin(&document);
+        document_append_text(&document, "s", bytes_of(text, LENGTH));
+        document_end(&document, mark);
+        CHECK_OK(buffer_finish(&document, &items[i].document));
+        items[i].key = bytes_of_text(arena_format(arena, "%06d", i));
+    }
+    do {
+        CHECK_OK(query_run_page(query, &source, &limits, page.state, count_row, &seen, &page));
+        CHECK_THAT(page.state.len < 3000, "state of %zu bytes", page.state.len);
+    } while (page.state.len);
+    CHECK_EQ(seen, ITEMS / 2, "");
+    free(text);
     arena_close(arena);
 }
