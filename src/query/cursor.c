@@ -80,6 +80,7 @@ static status skip_to_position(struct cursor *c)
                    : bad_position();
     case ACCESS_INDEX:
         return find_range(c);
+    case ACCESS_SLOTS: /* documents move in it: there is no way back to a place */
     case ACCESS_NOTHING:
     case ACCESS_FIGURES:
         break;
@@ -191,6 +192,13 @@ static status next_key(struct cursor *c, bool *has_out)
     return step(c, has_out);
 }
 
+static status next_slot(struct cursor *c, bool *has_out)
+{
+    if (!c->scan)
+        TRY(scan_open_slots(c->source->request, c->source->collection, &c->scan));
+    return step(c, has_out);
+}
+
 static status next_entry(struct cursor *c, bool *has_out)
 {
     while (c->at < c->plan->range_count) {
@@ -220,6 +228,8 @@ status cursor_next(struct cursor *c, bool *has_out)
         return next_key(c, has_out);
     case ACCESS_INDEX:
         return next_entry(c, has_out);
+    case ACCESS_SLOTS:
+        return next_slot(c, has_out);
     case ACCESS_NOTHING:
     case ACCESS_FIGURES:
         break;

@@ -74,6 +74,7 @@ enum query_access {
     ACCESS_POINT,   /* one document by its key */
     ACCESS_KEYS,    /* by document key, all or one partition */
     ACCESS_INDEX,
+    ACCESS_SLOTS, /* all of them in the order in which they lie, for pages that look at all anyway */
 };
 
 /* What was done for this page, honestly. */
