@@ -70,8 +70,9 @@
 /* What sorting holds for one page, in rows and bytes; what does not fit waits for the next page. */
 #define LIMIT_QUERY_SORT_ROWS 20000
 #define LIMIT_QUERY_SORT_BYTES (32 * 1024 * 1024)
-/* What of the values that a row is sorted by decides its place: so many bytes of their keys, together. */
-#define LIMIT_QUERY_SORT_KEY_BYTES 2048
+/* What of the values that a row is sorted by decides its place: so many bytes of their keys, together. A
+ * text as an index holds it fits. */
+#define LIMIT_QUERY_SORT_KEY_BYTES (2 * LIMIT_INDEXED_TEXT_BYTES + 16)
 /* Memory for the values of one row while it is looked at. */
 #define LIMIT_QUERY_ROW_BYTES (128 * 1024 * 1024)
 /* State of a page, in bytes: clients carry it in a header, which has to be short. */

@@ -18,6 +18,8 @@
 
 /* How many rows a full page looks ahead to find out that it was the last. */
 enum { LOOK_AHEAD_ROWS = 64 };
+/* How much of a value orders distinct rows among each other; they are told apart beyond that. */
+enum { IDENTITY_BYTES = 1024 };
 /* So many documents in the order in which they lie are as much work as one by key. */
 enum { SLOTS_PER_KEY = 8, FEW_ROWS = 128 };
 
@@ -35,6 +37,7 @@ struct run {
     struct evaluation evaluation;
     struct page_state state; /* of this page, moving on */
     bool is_resumed;
+    bool is_order_indexed; /* all documents so far have a row in plan.order_index */
     bool is_finished;
 };
 
@@ -295,13 +298,29 @@ static status order_key(struct run *run, bytes *out, bool *has_output_out)
     if (query->is_distinct) {
         TRY(evaluate(&run->evaluation, query->output, &value));
         *has_output_out = value_kind_of(value) != KIND_MISSING;
-        sorter_append_identity(&key, query->rules, value, room);
+        sorter_append_identity(&key, query->rules, value,
+                               room < IDENTITY_BYTES ? room : IDENTITY_BYTES);
     }
     return buffer_finish(&key, out);
 }
 
+/* Notes a document that the index with the order of the query does not hold. */
+static status note_order(struct run *run)
+{
+    struct value value;
+
+    if (!run->is_order_indexed)
+        return STATUS_OK;
+    TRY(evaluate(&run->evaluation, run->query->orders[0].by, &value));
+    enum value_kind kind = value_kind_of(value);
+    run->is_order_indexed = kind == KIND_NULL || kind == KIND_BOOL || kind == KIND_NUMBER ||
+                            kind == KIND_STRING;
+    return STATUS_OK;
+}
+
 static status collect(struct run *run, struct sorter *sorter)
 {
+    run->is_order_indexed = run->plan.order_index && run->plan.choice.access == ACCESS_SLOTS;
     for (;;) {
         struct buffer key = buffer_in(run->scratch);
         struct sort_entry entry;
@@ -310,6 +329,7 @@ static status collect(struct run *run, struct sorter *sorter)
         if (!has_row)
             return sorter_finish(sorter);
         TRY(is_match(run, &is_wanted));
+        TRY(note_order(run));
         if (is_wanted)
             TRY(order_key(run, &entry.order_key, &is_wanted));
         if (!is_wanted)
@@ -339,6 +359,34 @@ static status give_entry(struct run *run, const struct sort_entry *entry)
     return give(run);
 }
 
+/* The same place in the index: there the value stands as in the order key, behind the byte of its kind. */
+static status stand_in_index(struct run *run, const struct sort_entry *entry)
+{
+    struct buffer position = buffer_in(run->arena);
+
+    for (size_t i = 1; i < entry->order_key.len; i++) {
+        uint8_t byte = entry->order_key.data[i];
+        buffer_append_byte(&position, run->query->orders[0].is_descending ? (uint8_t)~byte : byte);
+    }
+    buffer_append(&position, entry->key);
+    run->state.mode = MODE_STREAM;
+    run->state.choice = (struct plan_choice){ .access = ACCESS_INDEX,
+                                              .index_id = run->plan.order_index->id,
+                                              .constraint = PLAN_BY_ORDER };
+    run->state.order_key = BYTES_NONE;
+    return buffer_finish(&position, &run->state.position);
+}
+
+/* Where the next page goes on. */
+static status stand_behind(struct run *run, const struct sort_entry *entry)
+{
+    if (run->is_order_indexed)
+        return stand_in_index(run, entry);
+    TRY(arena_copy(run->arena, entry->order_key, &run->state.order_key));
+    return arena_copy(run->arena, run->query->is_distinct ? BYTES_NONE : entry->key,
+                      &run->state.position);
+}
+
 static status give_sorted(struct run *run, const struct sorter *sorter)
 {
     size_t at = 0;
@@ -346,12 +394,7 @@ static status give_sorted(struct run *run, const struct sorter *sorter)
     for (; at < sorter->count && !is_full(run) && run->state.remaining; at++)
         TRY(give_entry(run, &sorter->entries[at]));
     run->is_finished = run->state.remaining == 0 || (at == sorter->count && !sorter->has_dropped);
-    if (run->is_finished || at == 0)
-        return STATUS_OK;
-    TRY(arena_copy(run->arena, sorter->entries[at - 1].order_key, &run->state.order_key));
-    return arena_copy(run->arena,
-                      run->query->is_distinct ? BYTES_NONE : sorter->entries[at - 1].key,
-                      &run->state.position);
+    return run->is_finished || at == 0 ? STATUS_OK : stand_behind(run, &sorter->entries[at - 1]);
 }
 
 static size_t wanted_rows(const struct run *run)
@@ -369,7 +412,7 @@ static status run_sorted(struct run *run)
 {
     struct sort_entry after = { .order_key = run->state.order_key, .key = run->state.position };
     struct sorter sorter;
-    status s = sorter_open(&sorter, run->arena, wanted_rows(run), run->query->is_distinct,
+    status s = sorter_open(&sorter, run->arena, wanted_rows(run), run->query,
                            run->is_resumed ? &after : NULL);
 
     if (s.code == OK)

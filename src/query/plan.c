@@ -278,17 +278,16 @@ static status order_ranges(struct planner *p, const struct constraint *constrain
     return STATUS_OK;
 }
 
-static status plan_index(struct planner *p, const struct index *index, size_t number, bytes path,
+static status plan_index(struct planner *p, const struct index *index,
+                         const struct constraint *constraint, uint32_t number, bytes path,
                          struct plan *out)
 {
-    const struct constraint *constraint = &p->constraints->items[number];
     const struct query_order *order = p->query->order_count == 1 ? &p->query->orders[0] : NULL;
     struct buffer prefix = buffer_in(p->arena);
 
     *out = *p->plan;
-    out->choice = (struct plan_choice){ .access = ACCESS_INDEX,
-                                        .index_id = index->id,
-                                        .constraint = (uint32_t)number };
+    out->choice =
+        (struct plan_choice){ .access = ACCESS_INDEX, .index_id = index->id, .constraint = number };
     out->index = index;
     out->path = path;
     scan_append_path_prefix(&prefix, path);
@@ -301,24 +300,54 @@ static status plan_index(struct planner *p, const struct index *index, size_t nu
     return order_ranges(p, constraint, out);
 }
 
+static status pattern_of(struct planner *p, const struct constraint *constraint, bytes *out)
+{
+    struct buffer text = buffer_in(p->arena);
+
+    append_pattern(&text, constraint->path);
+    buffer_append_text(&text, constraint->is_element ? "/[]/?" : "/?");
+    return buffer_finish(&text, out);
+}
+
+static bool can_use(struct planner *p, const struct index *index, bytes path)
+{
+    return index->state == INDEX_READY && scan_covers_path(p->arena, index, path);
+}
+
 /* All indexes that can answer one constraint. */
 static status add_candidates(struct planner *p, size_t number, struct plan *candidates,
                              size_t *count)
 {
     const struct collection *collection = p->source->collection;
     const struct constraint *constraint = &p->constraints->items[number];
-    struct buffer text = buffer_in(p->arena);
     bytes path;
 
     if (is_shown_only(p, constraint->path) || (p->in_partition >> number & 1))
         return STATUS_OK;
-    append_pattern(&text, constraint->path);
-    buffer_append_text(&text, constraint->is_element ? "/[]/?" : "/?");
-    TRY(buffer_finish(&text, &path));
+    TRY(pattern_of(p, constraint, &path));
     for (size_t i = 0; i < collection->index_count && *count < CANDIDATES_MAX; i++) {
         const struct index *index = &collection->indexes[i];
-        if (index->state == INDEX_READY && scan_covers_path(p->arena, index, path))
-            TRY(plan_index(p, index, number, path, &candidates[(*count)++]));
+        if (can_use(p, index, path))
+            TRY(plan_index(p, index, constraint, (uint32_t)number, path, &candidates[(*count)++]));
+    }
+    return STATUS_OK;
+}
+
+/* An index over the path that the query sorts by. It has the order, but only of documents with a scalar
+ * there, so whoever uses it must know that all have one. */
+static status find_order_index(struct planner *p, bytes *path_out, struct constraint *scalars_out)
+{
+    const struct collection *collection = p->source->collection;
+    const struct query *query = p->query;
+
+    if (query->order_count != 1 || query->is_distinct || p->plan->partition.len ||
+        !expression_is_path(query->orders[0].by) || is_shown_only(p, query->orders[0].by))
+        return STATUS_OK;
+    TRY(ranges_of_scalars(p->arena, query->orders[0].by, scalars_out));
+    TRY(pattern_of(p, scalars_out, path_out));
+    for (size_t i = 0; i < collection->index_count && !p->plan->order_index; i++) {
+        if (can_use(p, &collection->indexes[i], *path_out))
+            p->plan->order_index = &collection->indexes[i];
     }
     return STATUS_OK;
 }
@@ -400,9 +429,14 @@ static status find_candidates(struct planner *p, struct plan **candidates_out, s
 
 static status plan_scan(struct planner *p, const struct plan_choice *wanted)
 {
+    struct constraint scalars;
     struct plan *candidates;
     size_t count;
+    bytes path;
 
+    TRY(find_order_index(p, &path, &scalars));
+    if (wanted && wanted->constraint == PLAN_BY_ORDER && p->plan->order_index)
+        return plan_index(p, p->plan->order_index, &scalars, PLAN_BY_ORDER, path, p->plan);
     TRY(find_candidates(p, &candidates, &count));
     if (!wanted)
         return choose(p, candidates, count);

@@ -11,12 +11,17 @@ struct plan_choice {
     uint32_t constraint; /* number of the constraint that the index is asked for */
 };
 
+/* The number that stands for no constraint: all scalars of the path that the query sorts by. */
+#define PLAN_BY_ORDER UINT32_MAX
+
 struct plan {
     struct plan_choice choice;
     /* Documents have to be loaded; otherwise their keys are enough. */
     bool needs_document;
     /* Rows come in the order that the query wants. */
     bool is_ordered;
+    /* The index that has the order of the query, for all documents with a scalar there; NULL if none. */
+    const struct index *order_index;
     /* Partition part of the key, all of it or its front; from the source or from the condition. */
     bytes partition;
     /* ACCESS_POINT: joined document keys, ascending. */

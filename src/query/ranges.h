@@ -33,6 +33,10 @@ struct constraints {
 MUST_USE status ranges_derive(struct arena *arena, const struct expression *where,
                               struct constraints *out);
 
+/* Any null, bool, number or string at the path. */
+MUST_USE status ranges_of_scalars(struct arena *arena, const struct expression *path,
+                                  struct constraint *out);
+
 /* A chain of members of variable 0, at least one. */
 bool expression_is_path(const struct expression *expression);
 /* The name next to the variable. */

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* The whole place; short ones are no prefix of each other, so only those that are cut can fall together. */
+/* Short places are no prefix of each other, so only those that are cut can fall together. */
 static void append_place(struct buffer *out, const struct query_rules *rules, struct value value,
                          bool is_descending)
 {
@@ -21,12 +21,24 @@ static void append_place(struct buffer *out, const struct query_rules *rules, st
     key_append_value(out, value, is_descending ? KEY_DESCENDING : KEY_ASCENDING);
 }
 
+static struct value front_of_text(struct buffer *out, struct value value)
+{
+    struct value front = value;
+
+    if (value_kind_of(value) != KIND_STRING || value_text(value).len < LIMIT_INDEXED_TEXT_BYTES)
+        return value;
+    bytes text = bytes_of(value_text(value).data, LIMIT_INDEXED_TEXT_BYTES);
+    if (value_of_text(out->arena, text, &front).code != OK)
+        out->is_failed = true;
+    return front;
+}
+
 void sorter_append_value(struct buffer *out, const struct query_rules *rules, struct value value,
                          bool is_descending, size_t room)
 {
     size_t start = out->len;
 
-    append_place(out, rules, value, is_descending);
+    append_place(out, rules, front_of_text(out, value), is_descending);
     if (out->len - start > room)
         out->len = start + room;
 }
@@ -62,16 +74,28 @@ static int compare_all(const void *a, const void *b)
     return order ? order : bytes_compare(left->key, right->key);
 }
 
-static int compare_entries(const struct sorter *s, const struct sort_entry *a,
-                           const struct sort_entry *b)
+static int compare_backwards(const void *a, const void *b)
 {
-    return s->is_distinct ? compare_order(a, b) : compare_all(a, b);
+    const struct sort_entry *left = a, *right = b;
+    int order = compare_order(a, b);
+
+    return order ? order : bytes_compare(right->key, left->key);
 }
 
-status sorter_open(struct sorter *s, struct arena *arena, size_t keep, bool is_distinct,
+typedef int entry_order(const void *a, const void *b);
+
+static entry_order *order_of(const struct sorter *s)
+{
+    if (s->is_distinct)
+        return compare_order;
+    return s->is_key_descending ? compare_backwards : compare_all;
+}
+
+status sorter_open(struct sorter *s, struct arena *arena, size_t keep, const struct query *query,
                    const struct sort_entry *after)
 {
-    *s = (struct sorter){ .is_distinct = is_distinct, .has_after = after != NULL };
+    *s = (struct sorter){ .is_distinct = query->is_distinct, .has_after = after != NULL };
+    s->is_key_descending = query->order_count == 1 && query->orders[0].is_descending;
     s->keep = keep < 1 ? 1 : keep > LIMIT_QUERY_SORT_ROWS ? LIMIT_QUERY_SORT_ROWS : keep;
     if (after)
         s->after = *after;
@@ -99,8 +123,7 @@ static void sort(struct sorter *s)
     size_t kept = 0;
 
     if (s->count > 1)
-        qsort(s->entries, s->count, sizeof(s->entries[0]),
-              s->is_distinct ? compare_order : compare_all);
+        qsort(s->entries, s->count, sizeof(s->entries[0]), order_of(s));
     for (size_t i = 0; s->is_distinct && i < s->count; i++) {
         if (kept == 0 || compare_order(&s->entries[kept - 1], &s->entries[i]) != 0)
             s->entries[kept++] = s->entries[i];
@@ -159,9 +182,9 @@ status sorter_add(struct sorter *s, struct sort_entry entry)
 {
     struct arena *arena = s->arenas[s->in_use];
 
-    if (s->has_after && compare_entries(s, &entry, &s->after) <= 0)
+    if (s->has_after && order_of(s)(&entry, &s->after) <= 0)
         return STATUS_OK;
-    if (s->is_full && compare_entries(s, &entry, &s->last) > 0) {
+    if (s->is_full && order_of(s)(&entry, &s->last) > 0) {
         s->has_dropped = true;
         return STATUS_OK;
     }

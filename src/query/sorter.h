@@ -10,8 +10,9 @@ struct sort_entry {
 };
 
 struct sorter {
-    bool is_distinct; /* rows with equal order keys are one row */
-    size_t keep;      /* how many first rows are wanted */
+    bool is_distinct;       /* rows with equal order keys are one row */
+    bool is_key_descending; /* those with equal order keys come in descending order of their keys */
+    size_t keep;            /* how many first rows are wanted */
     struct sort_entry after;
     bool has_after;
     struct arena *arenas[2]; /* one in use, the other for moving house */
@@ -24,17 +25,18 @@ struct sorter {
     struct sort_entry last;
 };
 
-/* `after` NULL: from the beginning; otherwise only what lies behind it. */
+/* `after` NULL: from the beginning; otherwise only what lies behind it. Rows that a query sorts by one
+ * expression come exactly in the order of an index over it, walked backwards if it is descending. */
 MUST_USE status sorter_open(struct sorter *sorter, struct arena *arena, size_t keep,
-                            bool is_distinct, const struct sort_entry *after);
+                            const struct query *query, const struct sort_entry *after);
 /* Copies both. */
 MUST_USE status sorter_add(struct sorter *sorter, struct sort_entry entry);
 /* Puts in order what is there; `entries` and `count` are the answer, has_dropped tells that more follow. */
 MUST_USE status sorter_finish(struct sorter *sorter);
 void sorter_close(struct sorter *sorter);
 
-/* Appends the place of a value in an order: at most `room` bytes. Values that begin alike for so long have
- * the same place. */
+/* Appends the place of a value in an order: a byte for its kind, then its key as an index has it, which
+ * holds long texts by their front; of other values at most `room` bytes. */
 void sorter_append_value(struct buffer *out, const struct query_rules *rules, struct value value,
                          bool is_descending, size_t room);
 /* Appends what tells a value from all others, in some order; the same room and a little more. */
