@@ -46,7 +46,7 @@ uint8_t *buffer_reserve(struct buffer *buffer, size_t more)
     return buffer->data + buffer->len;
 }
 
-void buffer_append(struct buffer *buffer, bytes more)
+void buffer_append_slowly(struct buffer *buffer, bytes more)
 {
     if (more.len == 0)
         return;
@@ -57,14 +57,19 @@ void buffer_append(struct buffer *buffer, bytes more)
     buffer->len += more.len;
 }
 
-void buffer_append_byte(struct buffer *buffer, uint8_t byte)
+void buffer_append_decimal(struct buffer *buffer, uint64_t number, size_t width)
 {
-    buffer_append(buffer, bytes_of(&byte, 1));
-}
+    char digits[24];
+    size_t start = sizeof(digits);
 
-void buffer_append_text(struct buffer *buffer, const char *text)
-{
-    buffer_append(buffer, bytes_of_text(text));
+    ASSERT(width <= sizeof(digits));
+    do {
+        digits[--start] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    while (sizeof(digits) - start < width)
+        digits[--start] = '0';
+    buffer_append(buffer, bytes_of(digits + start, sizeof(digits) - start));
 }
 
 void buffer_append_format(struct buffer *buffer, const char *format, ...)

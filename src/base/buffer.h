@@ -24,9 +24,35 @@ static inline struct buffer buffer_in(struct arena *arena)
 
 /* Makes room for `more` bytes and returns where they go (len is not moved), or NULL. */
 uint8_t *buffer_reserve(struct buffer *buffer, size_t more);
-void buffer_append(struct buffer *buffer, bytes more);
-void buffer_append_byte(struct buffer *buffer, uint8_t byte);
-void buffer_append_text(struct buffer *buffer, const char *text);
+/* Appends where there is no room left; for the ones below. */
+void buffer_append_slowly(struct buffer *buffer, bytes more);
+
+static inline void buffer_append(struct buffer *buffer, bytes more)
+{
+    if (more.len > buffer->room - buffer->len || buffer->is_failed) {
+        buffer_append_slowly(buffer, more);
+        return;
+    }
+    if (more.len > 0)
+        memcpy(buffer->data + buffer->len, more.data, more.len);
+    buffer->len += more.len;
+}
+
+static inline void buffer_append_byte(struct buffer *buffer, uint8_t byte)
+{
+    if (buffer->len == buffer->room || buffer->is_failed)
+        buffer_append_slowly(buffer, bytes_of(&byte, 1));
+    else
+        buffer->data[buffer->len++] = byte;
+}
+
+static inline void buffer_append_text(struct buffer *buffer, const char *text)
+{
+    buffer_append(buffer, bytes_of_text(text));
+}
+
+/* A number in decimal digits; with zeros in front of it up to `width` digits. */
+void buffer_append_decimal(struct buffer *buffer, uint64_t number, size_t width);
 void buffer_append_format(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Fixed-width integers, most significant byte first. */

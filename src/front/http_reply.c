@@ -16,6 +16,12 @@ static const char *phrase(unsigned status_number)
     return http_status_str((enum http_status)status_number);
 }
 
+static void append_part(struct buffer *out, int number, size_t width, char behind)
+{
+    buffer_append_decimal(out, (uint64_t)number, width);
+    buffer_append_byte(out, (uint8_t)behind);
+}
+
 /* Tue, 15 Nov 1994 08:12:31 GMT; the names are fixed by the protocol, whatever the locale. */
 static void append_date(struct buffer *out, time_ms date)
 {
@@ -27,9 +33,17 @@ static void append_date(struct buffer *out, time_ms date)
 
     if (!gmtime_r(&seconds, &parts))
         return;
-    buffer_append_format(out, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[parts.tm_wday],
-                         parts.tm_mday, months[parts.tm_mon], parts.tm_year + 1900, parts.tm_hour,
-                         parts.tm_min, parts.tm_sec);
+    buffer_append_text(out, "Date: ");
+    buffer_append_text(out, days[parts.tm_wday]);
+    buffer_append_text(out, ", ");
+    append_part(out, parts.tm_mday, 2, ' ');
+    buffer_append_text(out, months[parts.tm_mon]);
+    buffer_append_byte(out, ' ');
+    append_part(out, parts.tm_year + 1900, 4, ' ');
+    append_part(out, parts.tm_hour, 2, ':');
+    append_part(out, parts.tm_min, 2, ':');
+    append_part(out, parts.tm_sec, 2, ' ');
+    buffer_append_text(out, "GMT\r\n");
 }
 
 bool http_status_has_no_body(unsigned status_number)
@@ -40,15 +54,24 @@ bool http_status_has_no_body(unsigned status_number)
 status http_reply_head(struct arena *arena, const struct http_reply *reply,
                        struct http_framing framing, bytes *out)
 {
+    enum { FIXED_HEADERS_BYTES = 192 };
     struct buffer head = buffer_in(arena);
     const char *type = reply->content_type ? reply->content_type : "application/json";
     bool has_no_body = http_status_has_no_body(reply->status);
 
-    buffer_append_format(&head, "HTTP/1.1 %u %s\r\n", reply->status, phrase(reply->status));
+    buffer_reserve(&head, reply->headers.len + FIXED_HEADERS_BYTES);
+    buffer_append_text(&head, "HTTP/1.1 ");
+    append_part(&head, (int)reply->status, 3, ' ');
+    buffer_append_text(&head, phrase(reply->status));
+    buffer_append_text(&head, "\r\n");
     append_date(&head, framing.date);
-    if (!has_no_body)
-        buffer_append_format(&head, "Content-Type: %s\r\nContent-Length: %zu\r\n", type,
-                             reply->body.len);
+    if (!has_no_body) {
+        buffer_append_text(&head, "Content-Type: ");
+        buffer_append_text(&head, type);
+        buffer_append_text(&head, "\r\nContent-Length: ");
+        buffer_append_decimal(&head, reply->body.len, 1);
+        buffer_append_text(&head, "\r\n");
+    }
     if (framing.is_last)
         buffer_append_text(&head, "Connection: close\r\n");
     else if (framing.is_version_1_0)

@@ -178,17 +178,9 @@ static status convert_real(struct arena *arena, const struct scan *s, bytes toke
 
 void json_integer_write(struct buffer *out, int64_t integer)
 {
-    char digits[24];
-    size_t start = sizeof(digits);
-    uint64_t rest = integer < 0 ? -(uint64_t)integer : (uint64_t)integer;
-
-    do {
-        digits[--start] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest != 0);
     if (integer < 0)
-        digits[--start] = '-';
-    buffer_append(out, bytes_of(digits + start, sizeof(digits) - start));
+        buffer_append_byte(out, '-');
+    buffer_append_decimal(out, integer < 0 ? -(uint64_t)integer : (uint64_t)integer, 1);
 }
 
 /* Whole doubles that JSON readers everywhere keep as they are. */
@@ -214,8 +206,10 @@ static bool write_short_fraction(struct buffer *out, double real)
             continue;
         uint64_t whole = (uint64_t)digits / (uint64_t)powers_of_ten[places];
         uint64_t fraction = (uint64_t)digits % (uint64_t)powers_of_ten[places];
-        buffer_append_format(out, "%s%" PRIu64 ".%0*" PRIu64, real < 0 ? "-" : "", whole, places,
-                             fraction);
+        buffer_append_text(out, real < 0 ? "-" : "");
+        buffer_append_decimal(out, whole, 1);
+        buffer_append_byte(out, '.');
+        buffer_append_decimal(out, fraction, (size_t)places);
         return true;
     }
     return false;

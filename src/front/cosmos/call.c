@@ -322,6 +322,14 @@ status call_commit(struct call *call, struct write_op *ops, size_t count, enum w
     return STATUS_OK;
 }
 
+static void add_text_header(struct buffer *headers, const char *name, const char *value)
+{
+    buffer_append_text(headers, name);
+    buffer_append_text(headers, ": ");
+    buffer_append_text(headers, value);
+    buffer_append_text(headers, "\r\n");
+}
+
 static void add_session(struct call *call)
 {
     char rid_text[RID_TEXT_BYTES];
@@ -329,10 +337,13 @@ static void add_session(struct call *call)
     uint64_t lsn = call->lsn ? call->lsn : engine_last_seq(call->face->engine);
 
     rid_format(&rid, rid_text);
-    buffer_append_format(&call->headers,
-                         "x-ms-session-token: 0:-1#%" PRIu64 "\r\nlsn: %" PRIu64
-                         "\r\nx-ms-content-path: %s\r\nx-ms-alt-content-path: dbs/",
-                         lsn, lsn, rid_text);
+    buffer_append_text(&call->headers, "x-ms-session-token: 0:-1#");
+    buffer_append_decimal(&call->headers, lsn, 1);
+    buffer_append_text(&call->headers, "\r\nlsn: ");
+    buffer_append_decimal(&call->headers, lsn, 1);
+    buffer_append_text(&call->headers, "\r\n");
+    add_text_header(&call->headers, "x-ms-content-path", rid_text);
+    buffer_append_text(&call->headers, "x-ms-alt-content-path: dbs/");
     link_append_encoded(&call->headers, call->collection->definition.database);
     buffer_append_text(&call->headers, "/colls/");
     link_append_encoded(&call->headers, call->collection->definition.name);
@@ -341,12 +352,19 @@ static void add_session(struct call *call)
 
 static void add_common_headers(struct call *call)
 {
-    buffer_append_format(
-        &call->headers,
-        "x-ms-request-charge: %u.%02u\r\nx-ms-activity-id: %s\r\n"
-        "x-ms-gatewayversion: version=2.14.0\r\nx-ms-serviceversion: version=2.14.0.0\r\n"
-        "x-ms-schemaversion: 1.18\r\n",
-        call->charge / 100, call->charge % 100, call->activity);
+    enum { USUAL_BYTES = 512 };
+    struct buffer *headers = &call->headers;
+
+    buffer_reserve(headers, USUAL_BYTES);
+    buffer_append_text(headers, "x-ms-request-charge: ");
+    buffer_append_decimal(headers, call->charge / 100, 1);
+    buffer_append_byte(headers, '.');
+    buffer_append_decimal(headers, call->charge % 100, 2);
+    buffer_append_text(headers, "\r\n");
+    add_text_header(headers, "x-ms-activity-id", call->activity);
+    buffer_append_text(headers, "x-ms-gatewayversion: version=2.14.0\r\n"
+                                "x-ms-serviceversion: version=2.14.0.0\r\n"
+                                "x-ms-schemaversion: 1.18\r\n");
     if (call->collection && call->has_request)
         add_session(call);
 }

@@ -5,8 +5,6 @@
  * have come through another protocol.
  *
  * Pure apart from buffers and arenas; callable from every thread. */
-#include <inttypes.h>
-
 #include "front/cosmos/item.h"
 
 struct item_version item_version_of(const struct document *document)
@@ -65,24 +63,29 @@ void item_show_begin(struct buffer *out, bytes document)
         out->len--; /* the closing brace: the system properties go in front of it */
 }
 
-static void append_rid(struct buffer *out, const struct rid *rid)
-{
-    char text[RID_TEXT_BYTES];
+/* Where an item lies, as text. */
+struct place_text {
+    char database[RID_TEXT_BYTES], container[RID_TEXT_BYTES], item[RID_TEXT_BYTES];
+};
 
-    rid_format(rid, text);
-    buffer_append_text(out, text);
+static void format_place(struct rid container, uint64_t birth_seq, struct place_text *out)
+{
+    struct rid database = rid_of_database(rid_database(&container));
+    struct rid item = rid_of_item(container, birth_seq);
+
+    rid_format(&database, out->database);
+    rid_format(&container, out->container);
+    rid_format(&item, out->item);
 }
 
-static void append_self(struct buffer *out, const struct rid *container, const struct rid *item)
+static void append_self(struct buffer *out, const struct place_text *place)
 {
-    struct rid database = rid_of_database(rid_database(container));
-
     buffer_append_text(out, "dbs/");
-    append_rid(out, &database);
+    buffer_append_text(out, place->database);
     buffer_append_text(out, "/colls/");
-    append_rid(out, container);
+    buffer_append_text(out, place->container);
     buffer_append_text(out, "/docs/");
-    append_rid(out, item);
+    buffer_append_text(out, place->item);
     buffer_append_text(out, "/");
 }
 
@@ -99,16 +102,18 @@ static void append_etag(struct buffer *out, uint64_t seq)
 
 void item_show_end(struct buffer *out, struct rid container, const struct item_version *version)
 {
-    struct rid item = rid_of_item(container, version->birth_seq);
+    struct place_text place;
 
+    format_place(container, version->birth_seq, &place);
     buffer_append_text(out, ",\"_rid\":\"");
-    append_rid(out, &item);
+    buffer_append_text(out, place.item);
     buffer_append_text(out, "\",\"_self\":\"");
-    append_self(out, &container, &item);
+    append_self(out, &place);
     buffer_append_text(out, "\",\"_etag\":\"");
     append_etag(out, version->seq);
-    buffer_append_format(out, "\",\"_attachments\":\"attachments/\",\"_ts\":%" PRId64 "}",
-                         version->written_at_s);
+    buffer_append_text(out, "\",\"_attachments\":\"attachments/\",\"_ts\":");
+    buffer_append_decimal(out, (uint64_t)version->written_at_s, 1);
+    buffer_append_byte(out, '}');
 }
 
 void item_show(struct call *call, struct buffer *out, const struct document *document)
@@ -131,20 +136,20 @@ static status decorate(void *context, const struct document *document, struct ar
                        bytes *fields_out)
 {
     const struct showing *showing = context;
-    struct rid item = rid_of_item(showing->container, document->birth_seq);
     struct buffer fields = buffer_in(arena), self = buffer_in(arena);
-    char rid[RID_TEXT_BYTES], etag[ETAG_TEXT_BYTES];
+    struct place_text place;
+    char etag[ETAG_TEXT_BYTES];
     bytes id;
 
-    rid_format(&item, rid);
+    format_place(showing->container, document->birth_seq, &place);
     etag_format(document->seq, etag);
-    append_self(&self, &showing->container, &item);
+    append_self(&self, &place);
     size_t begun = document_begin(&fields);
     if (showing->shows_id) {
         TRY(item_shown_id(arena, document->bson, &id));
         document_append_text(&fields, "id", id);
     }
-    document_append_text(&fields, "_rid", bytes_of_text(rid));
+    document_append_text(&fields, "_rid", bytes_of_text(place.item));
     document_append_text(&fields, "_self", bytes_of(self.data, self.len));
     document_append_text(&fields, "_etag", bytes_of_text(etag));
     document_append_text(&fields, "_attachments", BYTES_LITERAL("attachments/"));

@@ -68,8 +68,16 @@ status resource_body_id(struct call *call, const char *what, bytes body, bytes *
 
 void etag_format(uint64_t number, char out[ETAG_TEXT_BYTES])
 {
-    snprintf(out, ETAG_TEXT_BYTES, "\"00000000-0000-0000-%04x-%012" PRIx64 "\"",
-             (unsigned)(number >> 48), number & 0xFFFFFFFFFFFFu);
+    static const char digits[] = "0123456789abcdef";
+    static const char shape[] = "\"00000000-0000-0000-xxxx-xxxxxxxxxxxx\"";
+
+    for (size_t i = sizeof(shape); i > 0; i--) {
+        out[i - 1] = shape[i - 1];
+        if (shape[i - 1] != 'x')
+            continue;
+        out[i - 1] = digits[number & 15];
+        number >>= 4;
+    }
 }
 
 static int hex_value(uint8_t digit)

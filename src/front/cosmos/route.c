@@ -53,43 +53,66 @@ static enum form form_of(const struct http_request *request)
     return is_query(request) ? FORM_QUERY : FORM_PLAIN;
 }
 
+/* Part by part; `path` moves behind the part that was found equal. */
+static bool part_matches(const char **path, bytes part)
+{
+    const char *at = *path;
+
+    if (at[0] == '*') {
+        at++;
+    } else {
+        /* Stops at the path's end, which no part contains. */
+        for (size_t i = 0; i < part.len; i++, at++) {
+            if (*at == '\0' || *at == '/' || (uint8_t)*at != part.data[i])
+                return false;
+        }
+    }
+    if (at == *path || (*at != '/' && *at != '\0'))
+        return false;
+    *path = at + (*at == '/');
+    return true;
+}
+
 static bool path_matches(const char *path, const struct link *link)
 {
     for (size_t i = 0; i < link->count; i++) {
-        size_t len = strcspn(path, "/");
-        bool is_name = len == 1 && *path == '*';
-        if (len == 0 || (!is_name && !bytes_equal(bytes_of(path, len), link->parts[i])))
+        if (!part_matches(&path, link->parts[i]))
             return false;
-        path += len;
-        path += *path == '/';
     }
     return *path == '\0';
+}
+
+static const struct route *find_row(const struct http_request *request, const struct link *link,
+                                    enum form form)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        if (table[i].form == form && table[i].method[0] == (char)request->method.data[0] &&
+            path_matches(table[i].path, link) &&
+            bytes_equal(bytes_of_text(table[i].method), request->method))
+            return &table[i];
+    }
+    return NULL;
 }
 
 enum route_match route_find(const struct http_request *request, const struct link *link,
                             const struct route **out)
 {
     enum form form = form_of(request);
-    bool is_path_known = false;
 
     *out = NULL;
-    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
-        if (!path_matches(table[i].path, link))
-            continue;
-        is_path_known = true;
-        if (!bytes_equal(bytes_of_text(table[i].method), request->method))
-            continue;
-        if (table[i].form == form) {
-            *out = &table[i];
-            return ROUTE_FOUND;
-        }
-        /* A feed without a change feed of its own is read like any other. */
-        if (form == FORM_CHANGES && table[i].form == FORM_PLAIN)
-            *out = &table[i];
-    }
+    if (request->method.len == 0)
+        return ROUTE_NO_PATH;
+    *out = find_row(request, link, form);
+    /* A feed without a change feed of its own is read like any other. */
+    if (!*out && form == FORM_CHANGES)
+        *out = find_row(request, link, FORM_PLAIN);
     if (*out)
         return ROUTE_FOUND;
-    return is_path_known ? ROUTE_NO_METHOD : ROUTE_NO_PATH;
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        if (path_matches(table[i].path, link))
+            return ROUTE_NO_METHOD;
+    }
+    return ROUTE_NO_PATH;
 }
 
 static const char *form_text(enum form form)

@@ -32,6 +32,32 @@ TEST(buffer, appends_come_back_through_a_reader)
     arena_close(arena);
 }
 
+TEST(buffer, numbers_are_appended_in_decimal_digits)
+{
+    const struct {
+        uint64_t number;
+        size_t width;
+        const char *text;
+    } rows[] = {
+        {0,           1, "0"                   },
+        { 0,          0, "0"                   },
+        { 7,          2, "07"                  },
+        { 1234,       2, "1234"                },
+        { 5,          6, "000005"              },
+        { UINT64_MAX, 1, "18446744073709551615"},
+    };
+    struct arena *arena = arena_open(1 << 20);
+
+    EACH_ROW(rows, r) {
+        struct buffer out = buffer_in(arena);
+        bytes all;
+        buffer_append_decimal(&out, r->number, r->width);
+        CHECK_OK(buffer_finish(&out, &all));
+        CHECK_TEXT(all, r->text);
+    }
+    arena_close(arena);
+}
+
 TEST(buffer, grows_past_other_pieces_of_the_arena)
 {
     struct arena *arena = arena_open(1 << 24);
