@@ -391,6 +391,21 @@ test("a session of a container that was made again goes on", async () => {
     equal((await again.item("y", "a").read()).resource.n, 1);
 });
 
+test("a session from before the data was lost is refused, and the client recovers", async () => {
+    const container = await newContainer(client);
+    await container.items.create({ id: "x", pk: "a", n: 1 });
+    const headers = {
+        "x-ms-documentdb-partitionkey": '["a"]',
+        "x-ms-consistency-level": "Session",
+        "x-ms-session-token": "0:-1#999999999",
+    };
+    const reply = await server.signed("GET", `/dbs/tests/colls/${container.id}/docs/x`, { headers });
+    equal([reply.status, reply.headers["x-ms-substatus"]], [404, "1002"]);
+    const session = server.client({ consistencyLevel: "Session" }).database("tests").container(container.id);
+    const read = await session.item("x", "a").read({ sessionToken: "0:-1#999999999" });
+    equal(read.resource.n, 1);
+});
+
 eachRow(
     "a consistency level is taken",
     [

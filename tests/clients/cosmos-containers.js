@@ -409,6 +409,10 @@ test("what the server does not do is refused by name", async () => {
         }),
         /triggers/,
     );
+    const { items } = container;
+    await fails(501, items.create({ id: "x", pk: "a" }, { preTriggerInclude: "t" }), /trigger t/);
+    await fails(501, items.upsert({ id: "x", pk: "a" }, { postTriggerInclude: ["t"] }), /trigger t/);
+    equal((await container.item("x", "a").read()).statusCode, 404);
 });
 
 run({

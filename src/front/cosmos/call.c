@@ -219,11 +219,25 @@ static status check_encoding(struct call *call)
                      (int)encoding.len, (const char *)encoding.data);
 }
 
+/* A write that is to be accompanied by a trigger must not be carried out without it. */
+static status check_triggers(struct call *call)
+{
+    bytes names;
+
+    if ((!call_header(call, "x-ms-documentdb-pre-trigger-include", &names) || names.len == 0) &&
+        (!call_header(call, "x-ms-documentdb-post-trigger-include", &names) || names.len == 0))
+        return STATUS_OK;
+    return call_fail(call, FAIL_UNSUPPORTED,
+                     "The request asks for the trigger %.*s; the server runs no JavaScript.",
+                     (int)names.len, (const char *)names.data);
+}
+
 static status run(struct call *call)
 {
     TRY(find_route(call));
     TRY(auth_identify(call));
     TRY(check_encoding(call));
+    TRY(check_triggers(call));
     if (!call->route->handler)
         return call_fail(call, FAIL_UNSUPPORTED, "mayfly does not support this: %s.",
                          call->route->sentence);

@@ -7,14 +7,16 @@ TEST(call, every_reply_has_an_activity_and_a_charge_and_no_error_is_empty)
         const char *request, *headers;
         unsigned want;
     } rows[] = {
-        {"GET /nowhere",      "",                       400},
-        { "GET /dbs/%zz",     "",                       400},
-        { "PATCH /dbs",       "",                       405},
-        { "GET /dbs/nope",    "",                       404},
-        { "GET /dbs/a/colls", "",                       404},
-        { "POST /dbs",        "content-encoding: gzip", 415},
-        { "PUT /dbs/db",      "",                       501},
-        { "GET /dbs/$mayfly", "",                       404},
+        {"GET /nowhere",               "",                                        400},
+        { "GET /dbs/%zz",              "",                                        400},
+        { "PATCH /dbs",                "",                                        405},
+        { "GET /dbs/nope",             "",                                        404},
+        { "GET /dbs/a/colls",          "",                                        404},
+        { "POST /dbs",                 "content-encoding: gzip",                  415},
+        { "POST /dbs/db/colls/c/docs", "x-ms-documentdb-pre-trigger-include: t",  501},
+        { "POST /dbs/db/colls/c/docs", "x-ms-documentdb-post-trigger-include: t", 501},
+        { "PUT /dbs/db",               "",                                        501},
+        { "GET /dbs/$mayfly",          "",                                        404},
     };
     struct cosmos_face f;
 
