@@ -38,6 +38,7 @@ static int run_serve(struct arena *arena, const struct config *config);
 static int run_check(struct arena *arena, const struct config *config);
 static int print_help(struct arena *arena);
 static int print_routes(struct arena *arena);
+static int print_functions(struct arena *arena);
 
 int main(int argument_count, char **arguments)
 {
@@ -70,6 +71,8 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
         return print_help(arena);
     if (strcmp(word, "routes") == 0)
         return print_routes(arena);
+    if (strcmp(word, "functions") == 0)
+        return print_functions(arena);
     if (strcmp(word, "check") == 0)
         command = COMMAND_CHECK;
     else if (strcmp(word, "serve") != 0)
@@ -107,9 +110,11 @@ static int print_help(struct arena *arena)
     buffer_append_text(&text, "\nmayfly check [options]      verify every invariant of a stopped "
                               "database; exit 1 if one is broken\n");
     config_describe(COMMAND_CHECK, &text);
-    buffer_append_text(&text, "\nmayfly routes               list the operations of the Cosmos DB "
-                              "API, and which of them are served\n"
-                              "mayfly --version | --help\n\nThe server answers over HTTP:\n");
+    buffer_append_text(&text,
+                       "\nmayfly routes               list the operations of the Cosmos DB "
+                       "API, and which of them are served\n"
+                       "mayfly functions            list the functions of the Cosmos DB SQL\n"
+                       "mayfly --version | --help\n\nThe server answers over HTTP:\n");
     pages_describe(&text);
     return print_text(&text);
 }
@@ -125,6 +130,23 @@ static int print_routes(struct arena *arena)
                               "A part `*` of a path is a name or a resource id. What is not in the "
                               "table is answered with 400 or 405.\n\n");
     cosmos_describe_routes(&text);
+    return print_text(&text);
+}
+
+/* The page docs/sql-functions.md. */
+static int print_functions(struct arena *arena)
+{
+    struct buffer text = buffer_in(arena);
+
+    buffer_append_text(&text,
+                       "# Functions of the Cosmos DB SQL\n\n"
+                       "Written by `mayfly functions`, from the table that the server itself "
+                       "goes by; a test compares them.\n"
+                       "Letter case of the names does not matter. A result that is missing is "
+                       "what SQL calls undefined: so is\n"
+                       "every result for arguments of the wrong kind, unless the sentence says "
+                       "otherwise.\n\n");
+    cosmos_describe_functions(&text);
     return print_text(&text);
 }
 

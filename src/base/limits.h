@@ -75,6 +75,8 @@
 #define LIMIT_QUERY_SORT_KEY_BYTES (2 * LIMIT_INDEXED_TEXT_BYTES + 16)
 /* Memory for the values of one row while it is looked at. */
 #define LIMIT_QUERY_ROW_BYTES (128 * 1024 * 1024)
+/* A string or array that a function of a query may make, in bytes. */
+#define LIMIT_QUERY_VALUE_BYTES (16 * 1024 * 1024)
 /* State of a page, in bytes: clients carry it in a header, which has to be short. */
 #define LIMIT_QUERY_STATE_BYTES (8 * 1024)
 

@@ -221,6 +221,22 @@ struct function_arity function_arity(enum function function)
     return arities[function];
 }
 
+const char *function_sentence(enum function function)
+{
+    static const char *const sentences[FUNCTION_COUNT] = {
+#define FUNCTION(name, least, most, what) what,
+#include "query/functions.def"
+#undef FUNCTION
+    };
+
+    return sentences[function];
+}
+
+bool function_is_volatile(enum function function)
+{
+    return function == FUNCTION_random;
+}
+
 status expression_fold(struct arena *arena, const struct query_rules *rules,
                        const struct expression *expression, const struct expression **out)
 {
@@ -230,6 +246,8 @@ status expression_fold(struct arena *arena, const struct query_rules *rules,
     *out = expression;
     if (expression->kind != EXPRESSION_CALL && expression->kind != EXPRESSION_OBJECT &&
         expression->kind != EXPRESSION_ARRAY)
+        return STATUS_OK;
+    if (expression->kind == EXPRESSION_CALL && function_is_volatile(expression->function))
         return STATUS_OK;
     for (size_t i = 0; i < expression->count; i++) {
         if (expression->args[i]->kind != EXPRESSION_LITERAL)

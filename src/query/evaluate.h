@@ -11,6 +11,7 @@ struct evaluation {
     const struct query_decoration *decoration; /* may be NULL */
     const struct document *document;           /* NULL: nothing is bound */
     const struct value *aggregates;            /* results, for EXPRESSION_AGGREGATE */
+    time_ms now;                               /* of the request: one reading for all rows */
     /* Made when first needed. */
     bool is_decorated, is_whole;
     bytes decoration_fields;

@@ -86,6 +86,10 @@ struct function_arity {
     size_t least, most;
 };
 struct function_arity function_arity(enum function function);
+/* What it does, for people. */
+const char *function_sentence(enum function function);
+/* May it give something else although its arguments are the same? Then it is no constant. */
+bool function_is_volatile(enum function function);
 /* The literal that a constant expression is, or the expression itself. */
 MUST_USE status expression_fold(struct arena *arena, const struct query_rules *rules,
                                 const struct expression *expression, const struct expression **out);

@@ -4,10 +4,9 @@
  * double. A result that is not a finite number is missing, because no document of ours can say it.
  *
  * Pure apart from the row's arena. */
-#include "query/evaluate.h"
+#include "query/call.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct operands {
     bool are_numbers;
@@ -15,11 +14,6 @@ struct operands {
     int64_t whole[2];
     double real[2];
 };
-
-static bool is_integer(struct value value)
-{
-    return value.type == VALUE_INT32 || value.type == VALUE_INT64;
-}
 
 static status take_operands(struct evaluation *e, const struct expression *call,
                             struct operands *out)
@@ -32,15 +26,10 @@ static status take_operands(struct evaluation *e, const struct expression *call,
             out->are_numbers = false;
             return STATUS_OK;
         }
-        out->are_whole &= is_integer(value) && value_as_int64(value, &out->whole[i]);
+        out->are_whole &= value_is_whole(value) && value_as_int64(value, &out->whole[i]);
         out->real[i] = value_as_double(value);
     }
     return STATUS_OK;
-}
-
-static status give_real(struct evaluation *e, double real, struct value *out)
-{
-    return isfinite(real) ? value_of_double(e->arena, real, out) : STATUS_OK;
 }
 
 status function_add(struct evaluation *e, const struct expression *call, struct value *out)
@@ -53,7 +42,7 @@ status function_add(struct evaluation *e, const struct expression *call, struct 
         return STATUS_OK;
     if (o.are_whole && !__builtin_add_overflow(o.whole[0], o.whole[1], &sum))
         return value_of_int64(e->arena, sum, out);
-    return give_real(e, o.real[0] + o.real[1], out);
+    return call_give_real(e, o.real[0] + o.real[1], out);
 }
 
 status function_subtract(struct evaluation *e, const struct expression *call, struct value *out)
@@ -66,7 +55,7 @@ status function_subtract(struct evaluation *e, const struct expression *call, st
         return STATUS_OK;
     if (o.are_whole && !__builtin_sub_overflow(o.whole[0], o.whole[1], &difference))
         return value_of_int64(e->arena, difference, out);
-    return give_real(e, o.real[0] - o.real[1], out);
+    return call_give_real(e, o.real[0] - o.real[1], out);
 }
 
 status function_multiply(struct evaluation *e, const struct expression *call, struct value *out)
@@ -79,7 +68,7 @@ status function_multiply(struct evaluation *e, const struct expression *call, st
         return STATUS_OK;
     if (o.are_whole && !__builtin_mul_overflow(o.whole[0], o.whole[1], &product))
         return value_of_int64(e->arena, product, out);
-    return give_real(e, o.real[0] * o.real[1], out);
+    return call_give_real(e, o.real[0] * o.real[1], out);
 }
 
 status function_divide(struct evaluation *e, const struct expression *call, struct value *out)
@@ -91,7 +80,7 @@ status function_divide(struct evaluation *e, const struct expression *call, stru
         return STATUS_OK;
     if (o.are_whole && o.whole[1] != -1 && o.whole[0] % o.whole[1] == 0)
         return value_of_int64(e->arena, o.whole[0] / o.whole[1], out);
-    return give_real(e, o.real[0] / o.real[1], out);
+    return call_give_real(e, o.real[0] / o.real[1], out);
 }
 
 status function_modulo(struct evaluation *e, const struct expression *call, struct value *out)
@@ -103,7 +92,7 @@ status function_modulo(struct evaluation *e, const struct expression *call, stru
         return STATUS_OK;
     if (o.are_whole)
         return value_of_int64(e->arena, o.whole[1] == -1 ? 0 : o.whole[0] % o.whole[1], out);
-    return give_real(e, fmod(o.real[0], o.real[1]), out);
+    return call_give_real(e, fmod(o.real[0], o.real[1]), out);
 }
 
 status function_negate(struct evaluation *e, const struct expression *call, struct value *out)
@@ -115,7 +104,7 @@ status function_negate(struct evaluation *e, const struct expression *call, stru
         return STATUS_OK;
     if (o.are_whole && o.whole[0] != INT64_MIN)
         return value_of_int64(e->arena, -o.whole[0], out);
-    return give_real(e, -o.real[0], out);
+    return call_give_real(e, -o.real[0], out);
 }
 
 status function_plus(struct evaluation *e, const struct expression *call, struct value *out)
@@ -135,7 +124,7 @@ status function_abs(struct evaluation *e, const struct expression *call, struct 
         return STATUS_OK;
     if (o.are_whole && o.whole[0] != INT64_MIN)
         return value_of_int64(e->arena, o.whole[0] < 0 ? -o.whole[0] : o.whole[0], out);
-    return give_real(e, fabs(o.real[0]), out);
+    return call_give_real(e, fabs(o.real[0]), out);
 }
 
 /* ---- rounding --------------------------------------------------------------------------------------- */
@@ -150,7 +139,7 @@ static status rounded(struct evaluation *e, const struct expression *call, doubl
         return STATUS_OK;
     if (o.are_whole)
         return value_of_int64(e->arena, o.whole[0], out);
-    return give_real(e, how(o.real[0]), out);
+    return call_give_real(e, how(o.real[0]), out);
 }
 
 status function_floor(struct evaluation *e, const struct expression *call, struct value *out)
@@ -163,14 +152,21 @@ status function_ceiling(struct evaluation *e, const struct expression *call, str
     return rounded(e, call, ceil, out);
 }
 
-enum { ROUND_DIGITS_MAX = 15 };
-
-/* Halves go away from zero. */
-static double round_digits(double real, int digits)
+status function_truncate(struct evaluation *e, const struct expression *call, struct value *out)
 {
-    double scale = pow(10, abs(digits));
+    return rounded(e, call, trunc, out);
+}
 
-    return digits < 0 ? round(real / scale) * scale : round(real * scale) / scale;
+/* Halves go away from zero. Where the number has no digits behind the last one asked for, or none before
+ * it, there is nothing to compute. */
+static double round_digits(double real, double digits)
+{
+    double scale = pow(10, fabs(digits));
+
+    if (digits < 0)
+        return isfinite(scale) ? round(real / scale) * scale : 0;
+    double moved = real * scale;
+    return fabs(moved) < 0x1p52 ? round(moved) / scale : real;
 }
 
 status function_round(struct evaluation *e, const struct expression *call, struct value *out)
@@ -180,7 +176,9 @@ status function_round(struct evaluation *e, const struct expression *call, struc
     if (call->count == 1)
         return rounded(e, call, round, out);
     TRY(take_operands(e, call, &o));
-    if (!o.are_numbers || trunc(o.real[1]) != o.real[1] || fabs(o.real[1]) > ROUND_DIGITS_MAX)
+    if (!o.are_numbers || trunc(o.real[1]) != o.real[1])
         return STATUS_OK;
-    return give_real(e, round_digits(o.real[0], (int)o.real[1]), out);
+    if (o.are_whole && o.whole[1] >= 0)
+        return call_give_whole(e, o.whole[0], out);
+    return call_give_real(e, round_digits(o.real[0], o.real[1]), out);
 }

@@ -4,13 +4,8 @@
  * ignored, both sides are first written in small letters.
  *
  * Pure apart from the row's arena. */
-#include "query/evaluate.h"
+#include "query/call.h"
 #include "query/text.h"
-
-static bool is_text(struct value value)
-{
-    return value_kind_of(value) == KIND_STRING;
-}
 
 static status recased(struct arena *arena, bytes text, uint32_t (*how)(uint32_t), bytes *out)
 {
@@ -28,7 +23,7 @@ static status function_case(struct evaluation *e, const struct expression *call,
     bytes text;
 
     TRY(evaluate(e, call->args[0], &value));
-    if (!is_text(value))
+    if (!value_is_text(value))
         return STATUS_OK;
     TRY(recased(e->arena, value_text(value), how, &text));
     return value_of_text(e->arena, text, out);
@@ -49,7 +44,7 @@ status function_length(struct evaluation *e, const struct expression *call, stru
     struct value value;
 
     TRY(evaluate(e, call->args[0], &value));
-    if (!is_text(value))
+    if (!value_is_text(value))
         return STATUS_OK;
     return value_of_int64(e->arena, (int64_t)text_units(value_text(value)), out);
 }
@@ -62,12 +57,13 @@ status function_concat(struct evaluation *e, const struct expression *call, stru
     for (size_t i = 0; i < call->count; i++) {
         struct value value;
         TRY(evaluate(e, call->args[i], &value));
-        if (!is_text(value))
+        if (!value_is_text(value))
             return STATUS_OK;
+        TRY(call_check_size(e, joined.len + value_text(value).len));
         buffer_append(&joined, value_text(value));
     }
     TRY(buffer_finish(&joined, &text));
-    return value_of_text(e->arena, text, out);
+    return call_give_text(e, text, out);
 }
 
 /* ---- searching -------------------------------------------------------------------------------------- */
@@ -99,7 +95,7 @@ static status search(struct evaluation *e, const struct expression *call, text_t
     TRY(evaluate(e, call->args[1], &part));
     if (call->count == 3)
         TRY(evaluate(e, call->args[2], &ignore));
-    if (!is_text(value) || !is_text(part) || ignore.type != VALUE_BOOL)
+    if (!value_is_text(value) || !value_is_text(part) || ignore.type != VALUE_BOOL)
         return STATUS_OK;
     bytes a = value_text(value), b = value_text(part);
     if (value_is_true(ignore)) {
@@ -238,9 +234,9 @@ status function_like(struct evaluation *e, const struct expression *call, struct
     TRY(evaluate(e, call->args[1], &pattern));
     if (call->count == 3)
         TRY(evaluate(e, call->args[2], &escape));
-    if (is_text(escape) && value_text(escape).len == 1)
+    if (value_is_text(escape) && value_text(escape).len == 1)
         mark = value_text(escape).data[0];
-    if (is_text(value) && is_text(pattern))
+    if (value_is_text(value) && value_is_text(pattern))
         *out = value_bool(like_matches(value_text(value), value_text(pattern), mark));
     return STATUS_OK;
 }

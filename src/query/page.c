@@ -532,7 +532,9 @@ status query_run_page(const struct query *query, const struct query_source *sour
         return status_of(OUT_OF_MEMORY, "there is no memory for the rows of a query");
     run.evaluation = (struct evaluation){ .arena = run.scratch,
                                           .rules = query->rules,
-                                          .decoration = source->decoration };
+                                          .decoration = source->decoration,
+                                          .now = source->request ? source->request->now
+                                                                 : source->now };
     status s = run_page(&run, state);
     /* The message of a failure may live in the scratch arena. */
     if (s.code != OK)
@@ -543,12 +545,12 @@ status query_run_page(const struct query *query, const struct query_source *sour
 
 status query_matches(const struct query *query, struct arena *arena,
                      const struct query_decoration *decoration, const struct document *document,
-                     bool *out)
+                     time_ms now, bool *out)
 {
     arena_position mark = arena_mark(arena);
-    struct evaluation evaluation = { .arena = arena,
-                                     .rules = query->rules,
-                                     .decoration = decoration };
+    struct evaluation evaluation = {
+        .arena = arena, .rules = query->rules, .decoration = decoration, .now = now
+    };
 
     *out = true;
     evaluation_bind(&evaluation, document);

@@ -53,6 +53,8 @@ struct query_source {
     struct arena *arena;
     const struct query_item *items;
     size_t item_count;
+    /* What time it is for the query; a request has its own. */
+    time_ms now;
 };
 
 /* ---- one page ---------------------------------------------------------------------------------------- */
@@ -105,9 +107,9 @@ MUST_USE status query_run_page(const struct query *query, const struct query_sou
                                const struct query_limits *limits, bytes state, query_sink *sink,
                                void *context, struct query_page *out);
 
-/* Does the document fulfil the query's condition? `arena` is used and given back. */
+/* Does the document fulfil the query's condition at `now`? `arena` is used and given back. */
 MUST_USE status query_matches(const struct query *query, struct arena *arena,
                               const struct query_decoration *decoration,
-                              const struct document *document, bool *out);
+                              const struct document *document, time_ms now, bool *out);
 
 #endif

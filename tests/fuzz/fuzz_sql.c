@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct document document = { 0 };
         bool is_match;
         ASSERT(json_read(arena, bytes_of_text(first), &document.bson).code == OK);
-        s = query_matches(query, arena, NULL, &document, &is_match);
+        s = query_matches(query, arena, NULL, &document, 0, &is_match);
         ASSERT(s.code == OK || s.code == OUT_OF_MEMORY || s.code == TOO_LARGE);
     }
     arena_close(arena);

@@ -89,7 +89,7 @@ const char *ask_list(struct arena *arena, const char *documents, const char *sql
                      const char *parameters)
 {
     const struct query_limits limits = { .items = MANY };
-    struct query_source source = { .arena = arena };
+    struct query_source source = { .arena = arena, .now = ASK_LIST_NOW };
     struct buffer rows = buffer_in(arena);
     const struct query *query;
     struct query_page page;

@@ -17,6 +17,9 @@ struct asking {
     bool is_without_ids;    /* no name stands for the id of the key */
 };
 
+/* What time it is for ask_list(): 2024-10-14T14:20:30.666Z. */
+#define ASK_LIST_NOW INT64_C(1728915630666)
+
 /* Rows as a JSON array, over documents written as a JSON array. */
 const char *ask_list(struct arena *arena, const char *documents, const char *sql,
                      const char *parameters);

@@ -32,5 +32,7 @@ struct http_reply cosmos_refuse(void *face, struct arena *arena, struct http_ref
 
 /* Every route as rows of a Markdown table, for the docs. */
 void cosmos_describe_routes(struct buffer *out);
+/* The same for the functions of the SQL. */
+void cosmos_describe_functions(struct buffer *out);
 
 #endif

@@ -142,7 +142,9 @@ static status take_row(void *context, struct value row, size_t *len_out)
 status feed_reply_query(struct call *call, const struct feed *feed)
 {
     struct rows rows = { .elements = buffer_in(call->arena) };
-    struct query_source source = { .arena = call->arena, .item_count = feed->count };
+    struct query_source source = { .arena = call->arena,
+                                   .item_count = feed->count,
+                                   .now = call->request.now };
     struct query_limits limits = { .output_bytes = LIMIT_FEED_PAGE_BYTES };
     const struct query *query;
     struct query_page page;

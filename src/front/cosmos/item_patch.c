@@ -170,7 +170,8 @@ static status check_condition(struct call *call, const struct patch *patch,
     if (!patch->condition)
         return STATUS_OK;
     TRY(item_decoration(call, &decoration));
-    TRY(query_matches(patch->condition, call->arena, decoration, document, &holds));
+    TRY(query_matches(patch->condition, call->arena, decoration, document, call->request.now,
+                      &holds));
     return holds ? STATUS_OK : call_fail(call, FAIL_PRECONDITION, NULL);
 }
 

@@ -17,7 +17,7 @@ const struct query_rules sql_rules = {
                    [KIND_ARRAY] = 5,
                    [KIND_DOCUMENT] = 6,
                    [KIND_OTHER] = 7},
-    .is_missing_element_null = true,
+    .is_missing_element_null = false,
 };
 
 /* How strongly operators bind, weakest first. */
@@ -227,26 +227,6 @@ static status parse_literal(struct sql_parser *p, const struct expression **out)
 
 /* ---- names and calls -------------------------------------------------------------------------------- */
 
-static bool find_function(bytes name, enum function *out)
-{
-    static const struct {
-        const char *name;
-        enum function function;
-    } rows[] = {
-#define SQL_FUNCTION(name, function) { #name, FUNCTION_##function },
-#include "front/cosmos/sql_functions.def"
-#undef SQL_FUNCTION
-    };
-
-    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
-        if (sql_is_word(name, rows[i].name)) {
-            *out = rows[i].function;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool find_aggregate(bytes name, enum aggregate_kind *out)
 {
     static const struct {
@@ -279,6 +259,9 @@ static bool has_right_count(struct sql_parser *p, const struct sql_token *name, 
         return true;
     if (arity.least == arity.most)
         sql_mistake(p, "SC2050", &whole, "The %.*s function requires %zu argument(s).",
+                    (int)name->text.len, (const char *)name->text.data, arity.least);
+    else if (arity.most == LIMIT_QUERY_ARGUMENTS)
+        sql_mistake(p, "SC2050", &whole, "The %.*s function requires at least %zu argument(s).",
                     (int)name->text.len, (const char *)name->text.data, arity.least);
     else
         sql_mistake(p, "SC2050", &whole, "The %.*s function requires %zu to %zu argument(s).",
@@ -328,7 +311,7 @@ static status parse_call(struct sql_parser *p, const struct sql_token *name,
 
     if (find_aggregate(name->text, &kind))
         return parse_aggregate(p, name, kind, out);
-    bool is_known = find_function(name->text, &function);
+    bool is_known = sql_find_function(name->text, &function);
     if (!is_known)
         sql_mistake(p, "SC2005", name, "'%.*s' is not a recognized built-in function name.",
                     (int)name->text.len, (const char *)name->text.data);

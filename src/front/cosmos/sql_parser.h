@@ -50,6 +50,8 @@ status sql_not_yet(struct sql_parser *parser, const char *what);
 /* ---- expressions ------------------------------------------------------------------------------------- */
 
 MUST_USE status sql_expression(struct sql_parser *parser, const struct expression **out);
+/* A function of the language by its name, whatever its letter case. */
+bool sql_find_function(bytes name, enum function *out);
 /* The value of a parameter. */
 MUST_USE status sql_parameter(struct sql_parser *parser, const struct sql_token *token,
                               struct value *out);

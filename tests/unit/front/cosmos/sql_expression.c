@@ -69,7 +69,7 @@ TEST(sql_expression, literals_are_read_as_written)
         ROW("undefined", ""),
         ROW("[]", "[]"),
         ROW("{}", "{}"),
-        ROW("[1,[2],c.missing,'x']", "[1,[2],null,\"x\"]"),
+        ROW("[1,[2],c.missing,'x']", "[1,[2],\"x\"]"),
         ROW("{'a':1,b:c.n,\"c d\":c.missing}", "{\"a\":1,\"b\":7}"),
         ROW("{value:1, 'from':2}", "{\"value\":1,\"from\":2}"),
     };

@@ -269,7 +269,7 @@ TEST(sql_query, a_condition_is_judged_on_one_document)
         struct sql_error error;
         bool is_match;
         CHECK_OK(sql_parse_condition(arena, bytes_of_text(r->text), &query, &error));
-        CHECK_OK(query_matches(query, arena, NULL, &document, &is_match));
+        CHECK_OK(query_matches(query, arena, NULL, &document, 0, &is_match));
         CHECK_EQ(is_match, r->want, "%s", r->text);
     }
     const struct query *query;

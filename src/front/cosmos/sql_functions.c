@@ -1,0 +1,48 @@
+/* SQL functions: the names of the functions, and what they mean.
+ *
+ * One table, sql_functions.def, says which function of the query room a name stands for. How many arguments
+ * it takes and what it does is said there, in query/functions.def.
+ *
+ * Pure; callable from every thread. */
+#include "front/cosmos/cosmos.h"
+#include "front/cosmos/sql_parser.h"
+
+static const struct {
+    const char *name;
+    enum function function;
+} table[] = {
+#define SQL_FUNCTION(name, function) { #name, FUNCTION_##function },
+#include "front/cosmos/sql_functions.def"
+#undef SQL_FUNCTION
+};
+
+bool sql_find_function(bytes name, enum function *out)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        if (sql_is_word(name, table[i].name)) {
+            *out = table[i].function;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void append_arity(struct buffer *out, struct function_arity arity)
+{
+    if (arity.most == LIMIT_QUERY_ARGUMENTS)
+        buffer_append_format(out, "%zu or more", arity.least);
+    else if (arity.least == arity.most)
+        buffer_append_format(out, "%zu", arity.least);
+    else
+        buffer_append_format(out, "%zu to %zu", arity.least, arity.most);
+}
+
+void cosmos_describe_functions(struct buffer *out)
+{
+    buffer_append_text(out, "| function | arguments | what it gives |\n|---|---|---|\n");
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        buffer_append_format(out, "| `%s` | ", table[i].name);
+        append_arity(out, function_arity(table[i].function));
+        buffer_append_format(out, " | %s |\n", function_sentence(table[i].function));
+    }
+}
