@@ -105,21 +105,24 @@ static bool find_point(struct planner *p, const struct path *path, bytes *key_ou
     return false;
 }
 
-/* The source's partition, or the one that the condition names by itself, as far as it does. */
+/* The source's partition, or the one that the condition names by itself, as far as it does. What the
+ * condition says about a part that the source gives needs no index either. */
 static status find_partition(struct planner *p)
 {
     const struct collection_definition *definition = &p->source->collection->definition;
     struct buffer prefix = buffer_in(p->arena);
-    size_t given = encoded_count(p->source->partition), at = given;
+    size_t given = encoded_count(p->source->partition), at = 0;
 
     buffer_append(&prefix, p->source->partition);
     for (; at < definition->partition_path_count; at++) {
         const struct path *path;
         bytes key;
         TRY(path_parse(p->arena, definition->partition_paths[at], &path));
-        if (!find_point(p, path, &key))
+        bool is_named = find_point(p, path, &key);
+        if (at >= given && !is_named)
             break;
-        buffer_append(&prefix, key);
+        if (at >= given)
+            buffer_append(&prefix, key);
     }
     p->is_partition_whole = at == definition->partition_path_count;
     return buffer_finish(&prefix, &p->plan->partition);
