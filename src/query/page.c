@@ -9,37 +9,13 @@
  * usually grows in the arena of the request meanwhile.
  *
  * Keeps: a row is given only after its document fulfilled the whole condition under this request's `now`.
- * Threads: a page belongs to its request. Start reading at query_run_page(). */
-#include "query/aggregate.h"
-#include "query/cursor.h"
-#include "query/query.h"
-#include "query/sorter.h"
-#include "query/state.h"
+ * Threads: a page belongs to its request. Start reading at query_run_page(); sorting is in page_sort.c, summing up in page_sums.c. */
+#include "query/run.h"
 
 /* How many rows a full page looks ahead to find out that it was the last. */
 enum { LOOK_AHEAD_ROWS = 64 };
-/* How much of a value orders distinct rows among each other; they are told apart beyond that. */
-enum { IDENTITY_BYTES = 1024 };
 /* So many documents in the order in which they lie are as much work as one by key. */
 enum { SLOTS_PER_KEY = 8, FEW_ROWS = 128 };
-
-struct run {
-    const struct query *query;
-    const struct query_source *source;
-    const struct query_limits *limits;
-    query_sink *sink;
-    void *context;
-    struct query_page *page;
-    struct arena *arena;   /* of the request: what outlives the page */
-    struct arena *scratch; /* of the row */
-    struct plan plan;
-    struct cursor cursor;
-    struct evaluation evaluation;
-    struct page_state state; /* of this page, moving on */
-    bool is_resumed;
-    bool is_order_indexed; /* all documents so far have a row in plan.order_index */
-    bool is_finished;
-};
 
 /* ---- beginning -------------------------------------------------------------------------------------- */
 
@@ -52,7 +28,7 @@ static uint64_t fingerprint(const struct run *run)
     return run->source->collection ? hash ^ (uint64_t)run->source->collection->id << 32 : hash;
 }
 
-static status refuse_state(struct run *run, status why)
+status run_refuse_state(struct run *run, status why)
 {
     run->page->is_state_refused = true;
     return why;
@@ -71,7 +47,7 @@ static status begin_state(struct run *run, bytes state)
         (run->state.fingerprint != fingerprint(run) || run->state.skip > run->query->skip ||
          run->state.remaining > run->query->limit || !run->query->has_source))
         s = status_of(INVALID, "the state belongs to another query");
-    return s.code == OK ? s : refuse_state(run, s);
+    return s.code == OK ? s : run_refuse_state(run, s);
 }
 
 static enum page_mode mode_of(const struct run *run)
@@ -143,12 +119,12 @@ static status begin_plan(struct run *run)
     status s = plan_make(run->arena, run->query, run->source, wanted, &run->plan);
 
     if (s.code == INVALID && run->is_resumed)
-        return refuse_state(run, s);
+        return run_refuse_state(run, s);
     TRY(s);
     if (is_sort)
         run->plan.is_ordered = false;
     if (run->is_resumed && run->state.mode != mode_of(run))
-        return refuse_state(run, status_of(INVALID, "the state is not one of such a query"));
+        return run_refuse_state(run, status_of(INVALID, "the state is not one of such a query"));
     run->state.mode = mode_of(run);
     TRY(take_slots(run));
     run->state.choice = run->plan.choice;
@@ -158,12 +134,12 @@ static status begin_plan(struct run *run)
     run->page->explain.is_sorted = run->state.mode == MODE_SORT;
     bytes after = run->state.mode == MODE_SORT ? BYTES_NONE : run->state.position;
     s = cursor_open(&run->cursor, &run->plan, run->source, after, &run->page->explain);
-    return s.code == INVALID ? refuse_state(run, s) : s;
+    return s.code == INVALID ? run_refuse_state(run, s) : s;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
-static bool is_worn_out(const struct run *run)
+bool run_is_worn_out(const struct run *run)
 {
     const struct query_explain *done = &run->page->explain;
     uint64_t rows = run->limits->rows ? run->limits->rows : LIMIT_QUERY_PAGE_ROWS;
@@ -190,7 +166,7 @@ static status is_own_entry(struct run *run, bool *out)
 }
 
 /* Does the row under the cursor belong to the query? Binds its document. */
-static status is_match(struct run *run, bool *out)
+status run_is_match(struct run *run, bool *out)
 {
     arena_reset(run->scratch);
     evaluation_bind(&run->evaluation, NULL);
@@ -206,7 +182,7 @@ static status is_match(struct run *run, bool *out)
 }
 
 /* Gives the row that is bound, if its output is there; counts it. */
-static status give(struct run *run)
+status run_give(struct run *run)
 {
     struct query_explain *explain = &run->page->explain;
     struct value row;
@@ -229,7 +205,7 @@ static status give(struct run *run)
     return STATUS_OK;
 }
 
-static bool is_full(const struct run *run)
+bool run_is_full(const struct run *run)
 {
     const struct query_explain *done = &run->page->explain;
 
@@ -248,7 +224,7 @@ static status look_ahead(struct run *run)
         run->is_finished = !has_row;
         if (!has_row)
             return STATUS_OK;
-        TRY(is_match(run, &is_wanted));
+        TRY(run_is_match(run, &is_wanted));
         if (is_wanted)
             return STATUS_OK;
     }
@@ -263,209 +239,21 @@ static status run_stream(struct run *run)
             run->is_finished = true;
             return STATUS_OK;
         }
-        if (is_full(run))
+        if (run_is_full(run))
             return look_ahead(run);
-        if (is_worn_out(run))
+        if (run_is_worn_out(run))
             return STATUS_OK;
         TRY(cursor_next(&run->cursor, &has_row));
         if (!has_row) {
             run->is_finished = true;
             return STATUS_OK;
         }
-        TRY(is_match(run, &is_wanted));
+        TRY(run_is_match(run, &is_wanted));
         if (is_wanted)
-            TRY(give(run));
-        if (is_full(run) || is_worn_out(run))
+            TRY(run_give(run));
+        if (run_is_full(run) || run_is_worn_out(run))
             TRY(cursor_position(&run->cursor, run->arena, &run->state.position));
     }
-}
-
-/* ---- rows in order ---------------------------------------------------------------------------------- */
-
-/* Where the row that is bound stands: its place by each order, then, for distinct rows, what it is. */
-static status order_key(struct run *run, bytes *out, bool *has_output_out)
-{
-    const struct query *query = run->query;
-    size_t room = LIMIT_QUERY_SORT_KEY_BYTES / (query->order_count + query->is_distinct);
-    struct buffer key = buffer_in(run->scratch);
-    struct value value;
-
-    *has_output_out = true;
-    for (size_t i = 0; i < query->order_count; i++) {
-        TRY(evaluate(&run->evaluation, query->orders[i].by, &value));
-        sorter_append_value(&key, query->rules, value, query->orders[i].is_descending, room);
-    }
-    if (query->is_distinct) {
-        TRY(evaluate(&run->evaluation, query->output, &value));
-        *has_output_out = value_kind_of(value) != KIND_MISSING;
-        sorter_append_identity(&key, query->rules, value,
-                               room < IDENTITY_BYTES ? room : IDENTITY_BYTES);
-    }
-    return buffer_finish(&key, out);
-}
-
-/* Notes a document that the index with the order of the query does not hold. */
-static status note_order(struct run *run)
-{
-    struct value value;
-
-    if (!run->is_order_indexed)
-        return STATUS_OK;
-    TRY(evaluate(&run->evaluation, run->query->orders[0].by, &value));
-    enum value_kind kind = value_kind_of(value);
-    run->is_order_indexed = kind == KIND_NULL || kind == KIND_BOOL || kind == KIND_NUMBER ||
-                            kind == KIND_STRING;
-    return STATUS_OK;
-}
-
-static status collect(struct run *run, struct sorter *sorter)
-{
-    run->is_order_indexed = run->plan.order_index && run->plan.choice.access == ACCESS_SLOTS;
-    for (;;) {
-        struct buffer key = buffer_in(run->scratch);
-        struct sort_entry entry;
-        bool has_row, is_wanted;
-        TRY(cursor_next(&run->cursor, &has_row));
-        if (!has_row)
-            return sorter_finish(sorter);
-        TRY(is_match(run, &is_wanted));
-        TRY(note_order(run));
-        if (is_wanted)
-            TRY(order_key(run, &entry.order_key, &is_wanted));
-        if (!is_wanted)
-            continue;
-        key = buffer_in(run->scratch);
-        cursor_append_key(&run->cursor, &key);
-        TRY(buffer_finish(&key, &entry.key));
-        TRY(sorter_add(sorter, entry));
-    }
-}
-
-static status give_entry(struct run *run, const struct sort_entry *entry)
-{
-    enum expression_kind output = run->query->output->kind;
-    bool is_there;
-
-    /* An object is always there, so the rows that are left out need not be looked at again. */
-    if (run->state.skip && (output == EXPRESSION_OBJECT || output == EXPRESSION_VARIABLE)) {
-        run->state.skip--;
-        return STATUS_OK;
-    }
-    TRY(cursor_fetch(&run->cursor, entry->key, &is_there));
-    if (!is_there)
-        return STATUS_OK;
-    arena_reset(run->scratch);
-    evaluation_bind(&run->evaluation, &run->cursor.document);
-    return give(run);
-}
-
-/* The same place in the index: there the value stands as in the order key, behind the byte of its kind. */
-static status stand_in_index(struct run *run, const struct sort_entry *entry)
-{
-    struct buffer position = buffer_in(run->arena);
-
-    for (size_t i = 1; i < entry->order_key.len; i++) {
-        uint8_t byte = entry->order_key.data[i];
-        buffer_append_byte(&position, run->query->orders[0].is_descending ? (uint8_t)~byte : byte);
-    }
-    buffer_append(&position, entry->key);
-    run->state.mode = MODE_STREAM;
-    run->state.choice = (struct plan_choice){ .access = ACCESS_INDEX,
-                                              .index_id = run->plan.order_index->id,
-                                              .constraint = PLAN_BY_ORDER };
-    run->state.order_key = BYTES_NONE;
-    return buffer_finish(&position, &run->state.position);
-}
-
-/* Where the next page goes on. */
-static status stand_behind(struct run *run, const struct sort_entry *entry)
-{
-    if (run->is_order_indexed)
-        return stand_in_index(run, entry);
-    TRY(arena_copy(run->arena, entry->order_key, &run->state.order_key));
-    return arena_copy(run->arena, run->query->is_distinct ? BYTES_NONE : entry->key,
-                      &run->state.position);
-}
-
-static status give_sorted(struct run *run, const struct sorter *sorter)
-{
-    size_t at = 0;
-
-    for (; at < sorter->count && !is_full(run) && run->state.remaining; at++)
-        TRY(give_entry(run, &sorter->entries[at]));
-    run->is_finished = run->state.remaining == 0 || (at == sorter->count && !sorter->has_dropped);
-    return run->is_finished || at == 0 ? STATUS_OK : stand_behind(run, &sorter->entries[at - 1]);
-}
-
-static size_t wanted_rows(const struct run *run)
-{
-    uint64_t rows = run->limits->items;
-
-    if (run->state.remaining < rows)
-        rows = run->state.remaining;
-    return run->state.skip > LIMIT_QUERY_SORT_ROWS || rows > LIMIT_QUERY_SORT_ROWS
-               ? LIMIT_QUERY_SORT_ROWS
-               : (size_t)(rows + run->state.skip);
-}
-
-static status run_sorted(struct run *run)
-{
-    struct sort_entry after = { .order_key = run->state.order_key, .key = run->state.position };
-    struct sorter sorter;
-    status s = sorter_open(&sorter, run->arena, wanted_rows(run), run->query,
-                           run->is_resumed ? &after : NULL);
-
-    if (s.code == OK)
-        s = collect(run, &sorter);
-    if (s.code == OK)
-        s = give_sorted(run, &sorter);
-    sorter_close(&sorter);
-    return s;
-}
-
-/* ---- one row made of all ---------------------------------------------------------------------------- */
-
-static status give_sums(struct run *run, const struct sums *sums)
-{
-    TRY(sums_results(sums, &run->evaluation.aggregates));
-    arena_reset(run->scratch);
-    evaluation_bind(&run->evaluation, NULL);
-    run->is_finished = true;
-    return give(run);
-}
-
-static status count_by_figures(struct run *run, struct sums *sums)
-{
-    struct collection_figures figures;
-
-    TRY(collection_figures(run->source->request, run->source->collection, &figures));
-    sums_add_rows(sums, figures.documents);
-    return give_sums(run, sums);
-}
-
-static status run_aggregate(struct run *run)
-{
-    struct sums sums;
-    status s = sums_open(&sums, run->arena, run->query, run->state.sums);
-
-    if (s.code == INVALID)
-        return refuse_state(run, s);
-    TRY(s);
-    if (run->plan.choice.access == ACCESS_FIGURES)
-        return count_by_figures(run, &sums);
-    for (;;) {
-        bool has_row, is_wanted;
-        TRY(cursor_next(&run->cursor, &has_row));
-        if (!has_row)
-            return give_sums(run, &sums);
-        TRY(is_match(run, &is_wanted));
-        if (is_wanted)
-            TRY(sums_add(&sums, &run->evaluation));
-        if (is_worn_out(run) && run->plan.choice.access != ACCESS_SLOTS)
-            break;
-    }
-    TRY(cursor_position(&run->cursor, run->arena, &run->state.position));
-    return sums_write(&sums, &run->state.sums);
 }
 
 /* ---- without a source: one row, with nothing bound -------------------------------------------------- */
@@ -479,11 +267,11 @@ static status run_alone(struct run *run)
     if (run->query->where)
         TRY(evaluate_condition(&run->evaluation, run->query->where, &is_wanted));
     if (!run->query->aggregate_count)
-        return is_wanted ? give(run) : STATUS_OK;
+        return is_wanted ? run_give(run) : STATUS_OK;
     TRY(sums_open(&sums, run->arena, run->query, BYTES_NONE));
     if (is_wanted)
         TRY(sums_add(&sums, &run->evaluation));
-    return give_sums(run, &sums);
+    return run_give_sums(run, &sums);
 }
 
 /* ---- the page --------------------------------------------------------------------------------------- */

@@ -67,32 +67,8 @@ static status parse_binding(struct sql_parser *p, enum binding least,
 
 /* ---- building --------------------------------------------------------------------------------------- */
 
-status sql_list_add(struct sql_parser *p, struct sql_list *list, bytes name,
-                    const struct expression *item)
-{
-    if (list->count == LIMIT_QUERY_ARGUMENTS)
-        return status_fail(p->arena, TOO_LARGE,
-                           "a list in the query has more than %d items, the limit",
-                           LIMIT_QUERY_ARGUMENTS);
-    if (list->count == list->room) {
-        size_t room = list->room ? list->room * 2 : 8;
-        const struct expression **items;
-        bytes *names;
-        TRY(ARENA_NEW(p->arena, room, &items));
-        TRY(ARENA_NEW(p->arena, room, &names));
-        for (size_t i = 0; i < list->count; i++) {
-            items[i] = list->items[i];
-            names[i] = list->names[i];
-        }
-        *list = (struct sql_list){ items, names, list->count, room };
-    }
-    list->items[list->count] = item;
-    list->names[list->count++] = name;
-    return STATUS_OK;
-}
-
-static status call(struct sql_parser *p, enum function function, const struct sql_list *args,
-                   const struct expression **out)
+status sql_call(struct sql_parser *p, enum function function, const struct sql_list *args,
+                const struct expression **out)
 {
     TRY(expression_call(p->arena, function, args->items, args->count, out));
     return expression_fold(p->arena, &sql_rules, *out, out);
@@ -111,275 +87,6 @@ static status call_not(struct sql_parser *p, const struct expression **x)
 {
     TRY(expression_call(p->arena, FUNCTION_not, x, 1, x));
     return expression_fold(p->arena, &sql_rules, *x, x);
-}
-
-/* ---- operands --------------------------------------------------------------------------------------- */
-
-/* list = [ expression { ',' expression } ] `end` */
-static status parse_list(struct sql_parser *p, unsigned end, struct sql_list *out)
-{
-    bool is_done, has_comma = true;
-
-    TRY(sql_take_symbol(p, end, &is_done));
-    while (!is_done) {
-        const struct expression *item;
-        TRY(sql_expression(p, &item));
-        TRY(sql_list_add(p, out, BYTES_NONE, item));
-        TRY(sql_take_symbol(p, ',', &has_comma));
-        if (!has_comma) {
-            TRY(sql_expect_symbol(p, end));
-            is_done = true;
-        }
-    }
-    return STATUS_OK;
-}
-
-status sql_check_name(struct sql_parser *p, const struct sql_token *token)
-{
-    if (token->text.len && memchr(token->text.data, 0, token->text.len))
-        return sql_fail(&p->lexer, "SC1001", token->start, token->end,
-                        "Syntax error, a property name must not contain the character U+0000.");
-    return STATUS_OK;
-}
-
-/* object = '{' [ key ':' expression { ',' key ':' expression } ] '}' ; key = string | name */
-static status parse_object(struct sql_parser *p, const struct expression **out)
-{
-    struct sql_list fields = { 0 };
-    bool is_done, has_comma;
-
-    TRY(sql_expect_symbol(p, '{'));
-    TRY(sql_take_symbol(p, '}', &is_done));
-    while (!is_done) {
-        const struct expression *item;
-        struct sql_token key = p->token;
-        if (key.kind == TOKEN_END || key.kind == TOKEN_NUMBER || key.kind == TOKEN_SYMBOL ||
-            key.kind == TOKEN_PARAMETER)
-            return sql_fail_here(p);
-        TRY(sql_check_name(p, &key));
-        TRY(sql_advance(p));
-        TRY(sql_expect_symbol(p, ':'));
-        TRY(sql_expression(p, &item));
-        TRY(sql_list_add(p, &fields, key.text, item));
-        TRY(sql_take_symbol(p, ',', &has_comma));
-        is_done = !has_comma;
-        if (is_done)
-            TRY(sql_expect_symbol(p, '}'));
-    }
-    TRY(expression_object(p->arena, fields.names, fields.items, fields.count, out));
-    return expression_fold(p->arena, &sql_rules, *out, out);
-}
-
-static status parse_array(struct sql_parser *p, const struct expression **out)
-{
-    struct sql_list items = { 0 };
-
-    TRY(sql_expect_symbol(p, '['));
-    TRY(parse_list(p, ']', &items));
-    TRY(expression_array(p->arena, items.items, items.count, out));
-    return expression_fold(p->arena, &sql_rules, *out, out);
-}
-
-status sql_parameter(struct sql_parser *p, const struct sql_token *token, struct value *out)
-{
-    struct document_walk walk;
-    struct field field;
-    struct value name;
-
-    *out = (struct value){ .type = VALUE_MISSING };
-    if (p->parameters.len) {
-        walk = document_fields(p->parameters);
-        while (document_next(&walk, &field)) {
-            if (field.value.type == VALUE_DOCUMENT &&
-                document_find(value_document(field.value), "name", &name) &&
-                name.type == VALUE_STRING && bytes_equal(value_text(name), token->text)) {
-                document_find(value_document(field.value), "value", out);
-                return STATUS_OK;
-            }
-        }
-    }
-    sql_mistake(p, "SC2001", token,
-                "Identifier '%.*s' could not be resolved: the query has no such parameter.",
-                (int)token->text.len, (const char *)token->text.data);
-    return STATUS_OK;
-}
-
-static status parse_literal(struct sql_parser *p, const struct expression **out)
-{
-    static const uint8_t truths[2] = { 0, 1 };
-    struct value value = { .type = VALUE_MISSING };
-    struct sql_token token = p->token;
-
-    if (token.kind == TOKEN_NUMBER)
-        value = token.number;
-    else if (token.kind == TOKEN_STRING)
-        TRY(value_of_text(p->arena, token.text, &value));
-    else if (token.kind == TOKEN_PARAMETER)
-        TRY(sql_parameter(p, &token, &value));
-    else if (token.kind == TOKEN_NULL)
-        value.type = VALUE_NULL;
-    else if (token.kind == TOKEN_TRUE || token.kind == TOKEN_FALSE)
-        value = (struct value){ .type = VALUE_BOOL,
-                                .raw = bytes_of(&truths[token.kind == TOKEN_TRUE], 1) };
-    TRY(sql_advance(p));
-    return expression_literal(p->arena, value, out);
-}
-
-/* ---- names and calls -------------------------------------------------------------------------------- */
-
-static bool find_aggregate(bytes name, enum aggregate_kind *out)
-{
-    static const struct {
-        const char *name;
-        enum aggregate_kind kind;
-    } rows[] = {
-        {"AVG",    AGGREGATE_AVERAGE},
-        { "COUNT", AGGREGATE_COUNT  },
-        { "MAX",   AGGREGATE_MAX    },
-        { "MIN",   AGGREGATE_MIN    },
-        { "SUM",   AGGREGATE_SUM    },
-    };
-
-    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
-        if (sql_is_word(name, rows[i].name)) {
-            *out = rows[i].kind;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Notes it if the number of arguments is wrong. */
-static bool has_right_count(struct sql_parser *p, const struct sql_token *name, size_t count,
-                            struct function_arity arity)
-{
-    struct sql_token whole = { .start = name->start, .end = p->taken_end };
-
-    if (count >= arity.least && count <= arity.most)
-        return true;
-    if (arity.least == arity.most)
-        sql_mistake(p, "SC2050", &whole, "The %.*s function requires %zu argument(s).",
-                    (int)name->text.len, (const char *)name->text.data, arity.least);
-    else if (arity.most == LIMIT_QUERY_ARGUMENTS)
-        sql_mistake(p, "SC2050", &whole, "The %.*s function requires at least %zu argument(s).",
-                    (int)name->text.len, (const char *)name->text.data, arity.least);
-    else
-        sql_mistake(p, "SC2050", &whole, "The %.*s function requires %zu to %zu argument(s).",
-                    (int)name->text.len, (const char *)name->text.data, arity.least, arity.most);
-    return false;
-}
-
-/* Stands for what was a mistake. */
-static status nothing(struct sql_parser *p, const struct expression **out)
-{
-    return expression_literal(p->arena, (struct value){ .type = VALUE_MISSING }, out);
-}
-
-static status parse_aggregate(struct sql_parser *p, const struct sql_token *name,
-                              enum aggregate_kind kind, const struct expression **out)
-{
-    struct sql_list args = { 0 };
-
-    bool is_inside = p->is_in_aggregate;
-    if (!p->is_aggregate_allowed || is_inside)
-        sql_mistake(p, "SC2104", name,
-                    "The aggregate function %.*s may only be used in the SELECT clause, and not "
-                    "within another aggregate function.",
-                    (int)name->text.len, (const char *)name->text.data);
-    p->is_in_aggregate = true;
-    TRY(parse_list(p, ')', &args));
-    p->is_in_aggregate = is_inside;
-    if (!has_right_count(p, name, args.count, (struct function_arity){ 1, 1 }))
-        return nothing(p, out);
-    if (!p->aggregates)
-        TRY(ARENA_NEW(p->arena, LIMIT_QUERY_AGGREGATES, &p->aggregates));
-    if (p->aggregate_count == LIMIT_QUERY_AGGREGATES)
-        return status_fail(p->arena, TOO_LARGE, "the query has more than %d aggregates, the limit",
-                           LIMIT_QUERY_AGGREGATES);
-    p->aggregates[p->aggregate_count] = (struct query_aggregate){ .kind = kind,
-                                                                  .of = args.items[0] };
-    return expression_aggregate(p->arena, (uint32_t)p->aggregate_count++, out);
-}
-
-/* call = name '(' list ')' ; behind the '(' */
-static status parse_call(struct sql_parser *p, const struct sql_token *name,
-                         const struct expression **out)
-{
-    struct sql_list args = { 0 };
-    enum aggregate_kind kind;
-    enum function function;
-
-    if (find_aggregate(name->text, &kind))
-        return parse_aggregate(p, name, kind, out);
-    bool is_known = sql_find_function(name->text, &function);
-    if (!is_known)
-        sql_mistake(p, "SC2005", name, "'%.*s' is not a recognized built-in function name.",
-                    (int)name->text.len, (const char *)name->text.data);
-    TRY(parse_list(p, ')', &args));
-    if (!is_known || !has_right_count(p, name, args.count, function_arity(function)))
-        return nothing(p, out);
-    return call(p, function, &args, out);
-}
-
-static status parse_name(struct sql_parser *p, const struct expression **out)
-{
-    struct sql_token name = p->token;
-    bool is_call;
-
-    TRY(sql_advance(p));
-    TRY(sql_take_symbol(p, '(', &is_call));
-    if (is_call)
-        return parse_call(p, &name, out);
-    if (!p->has_source || !bytes_equal(name.text, p->alias))
-        sql_mistake(p, "SC2001", &name, "Identifier '%.*s' could not be resolved.",
-                    (int)name.text.len, (const char *)name.text.data);
-    if (!p->is_in_aggregate && !p->has_bare_use) {
-        p->has_bare_use = true;
-        p->bare_use = name;
-    }
-    return expression_variable(p->arena, 0, out);
-}
-
-static status parse_bracketed(struct sql_parser *p, const struct expression **out)
-{
-    TRY(sql_expect_symbol(p, '('));
-    if (p->token.kind == TOKEN_SELECT)
-        return sql_not_yet(p, "a subquery");
-    TRY(sql_expression(p, out));
-    return sql_expect_symbol(p, ')');
-}
-
-/* operand = literal | parameter | name | call | object | array | '(' expression ')' */
-static status parse_operand(struct sql_parser *p, const struct expression **out)
-{
-    switch ((int)p->token.kind) {
-    case TOKEN_NUMBER:
-    case TOKEN_STRING:
-    case TOKEN_PARAMETER:
-    case TOKEN_NULL:
-    case TOKEN_TRUE:
-    case TOKEN_FALSE:
-    case TOKEN_UNDEFINED:
-        return parse_literal(p, out);
-    case TOKEN_NAME:
-        return parse_name(p, out);
-    case TOKEN_EXISTS:
-    case TOKEN_ARRAY:
-        return sql_not_yet(p, "a subquery");
-    case TOKEN_UDF:
-        return sql_not_yet(p, "a user defined function");
-    case TOKEN_SYMBOL:
-        if (p->token.symbol == '(')
-            return parse_bracketed(p, out);
-        if (p->token.symbol == '{')
-            return parse_object(p, out);
-        if (p->token.symbol == '[')
-            return parse_array(p, out);
-        break;
-    default:
-        break;
-    }
-    return sql_fail_here(p);
 }
 
 /* ---- behind an operand: .name [expression] ---------------------------------------------------------- */
@@ -435,7 +142,7 @@ static status parse_prefix(struct sql_parser *p, const struct expression **out)
         TRY(expression_call(p->arena, function, out, 1, out));
         return expression_fold(p->arena, &sql_rules, *out, out);
     }
-    TRY(parse_operand(p, out));
+    TRY(sql_operand(p, out));
     return parse_postfix(p, out);
 }
 
@@ -450,10 +157,10 @@ static status parse_in(struct sql_parser *p, const struct expression **x)
     TRY(sql_list_add(p, &args, BYTES_NONE, *x));
     if (p->token.kind == TOKEN_SELECT)
         return sql_not_yet(p, "a subquery");
-    TRY(parse_list(p, ')', &args));
+    TRY(sql_arguments(p, ')', &args));
     if (args.count < 2)
         return sql_fail_here(p);
-    return call(p, FUNCTION_in, &args, x);
+    return sql_call(p, FUNCTION_in, &args, x);
 }
 
 /* BETWEEN low AND high */
@@ -468,7 +175,7 @@ static status parse_between(struct sql_parser *p, const struct expression **x)
     TRY(sql_list_add(p, &args, BYTES_NONE, *x));
     TRY(sql_list_add(p, &args, BYTES_NONE, low));
     TRY(sql_list_add(p, &args, BYTES_NONE, high));
-    return call(p, FUNCTION_between, &args, x);
+    return sql_call(p, FUNCTION_between, &args, x);
 }
 
 /* LIKE pattern [ ESCAPE character ] */
@@ -486,7 +193,7 @@ static status parse_like(struct sql_parser *p, const struct expression **x)
         TRY(parse_binding(p, BINDS_SUM, &escape));
         TRY(sql_list_add(p, &args, BYTES_NONE, escape));
     }
-    return call(p, FUNCTION_like, &args, x);
+    return sql_call(p, FUNCTION_like, &args, x);
 }
 
 /* Behind the left side and NOT: IN, BETWEEN, LIKE. */
@@ -520,7 +227,7 @@ static status parse_choice(struct sql_parser *p, const struct expression **x)
     TRY(sql_list_add(p, &args, BYTES_NONE, *x));
     TRY(sql_list_add(p, &args, BYTES_NONE, yes));
     TRY(sql_list_add(p, &args, BYTES_NONE, no));
-    return call(p, FUNCTION_choose, &args, x);
+    return sql_call(p, FUNCTION_choose, &args, x);
 }
 
 /* All operands of a row of equal operators in one node: a AND b AND c. */
@@ -540,7 +247,7 @@ static status parse_row(struct sql_parser *p, const struct operator_row *operato
         else
             TRY(sql_take_word(p, operator->kind, &has_more));
     }
-    return call(p, operator->function, &args, x);
+    return sql_call(p, operator->function, &args, x);
 }
 
 static status parse_right(struct sql_parser *p, const struct operator_row *operator,

@@ -52,6 +52,8 @@ status sql_not_yet(struct sql_parser *parser, const char *what);
 MUST_USE status sql_expression(struct sql_parser *parser, const struct expression **out);
 /* A function of the language by its name, whatever its letter case. */
 bool sql_find_function(bytes name, enum function *out);
+/* operand = literal | parameter | name | call | object | array | '(' expression ')' */
+MUST_USE status sql_operand(struct sql_parser *parser, const struct expression **out);
 /* The value of a parameter. */
 MUST_USE status sql_parameter(struct sql_parser *parser, const struct sql_token *token,
                               struct value *out);
@@ -67,5 +69,10 @@ struct sql_list {
 };
 MUST_USE status sql_list_add(struct sql_parser *parser, struct sql_list *list, bytes name,
                              const struct expression *item);
+/* arguments = [ expression { ',' expression } ] `end` */
+MUST_USE status sql_arguments(struct sql_parser *parser, unsigned end, struct sql_list *out);
+/* A call, or the literal that it is if all its arguments are. */
+MUST_USE status sql_call(struct sql_parser *parser, enum function function,
+                         const struct sql_list *args, const struct expression **out);
 
 #endif

@@ -1,0 +1,154 @@
+/* Page sort: the rows of a page that come in an order which no index gives.
+ *
+ * All rows are looked at, and the first behind the place where the page before ended are kept; then their
+ * documents are fetched again and given. A place is the order key and the document's key, so it means the
+ * same on every page, however the documents are found. If every document turns out to have a row in an
+ * index with that order, the next page goes on there.
+ *
+ * Threads: a page belongs to its request. Start reading at run_sorted(). */
+#include "query/run.h"
+#include "query/sorter.h"
+
+/* How much of a value orders distinct rows among each other; they are told apart beyond that. */
+enum { IDENTITY_BYTES = 1024 };
+
+/* Where the row that is bound stands: its place by each order, then, for distinct rows, what it is. */
+static status order_key(struct run *run, bytes *out, bool *has_output_out)
+{
+    const struct query *query = run->query;
+    size_t room = LIMIT_QUERY_SORT_KEY_BYTES / (query->order_count + query->is_distinct);
+    struct buffer key = buffer_in(run->scratch);
+    struct value value;
+
+    *has_output_out = true;
+    for (size_t i = 0; i < query->order_count; i++) {
+        TRY(evaluate(&run->evaluation, query->orders[i].by, &value));
+        sorter_append_value(&key, query->rules, value, query->orders[i].is_descending, room);
+    }
+    if (query->is_distinct) {
+        TRY(evaluate(&run->evaluation, query->output, &value));
+        *has_output_out = value_kind_of(value) != KIND_MISSING;
+        sorter_append_identity(&key, query->rules, value,
+                               room < IDENTITY_BYTES ? room : IDENTITY_BYTES);
+    }
+    return buffer_finish(&key, out);
+}
+
+/* Notes a document that the index with the order of the query does not hold. */
+static status note_order(struct run *run)
+{
+    struct value value;
+
+    if (!run->is_order_indexed)
+        return STATUS_OK;
+    TRY(evaluate(&run->evaluation, run->query->orders[0].by, &value));
+    enum value_kind kind = value_kind_of(value);
+    run->is_order_indexed = kind == KIND_NULL || kind == KIND_BOOL || kind == KIND_NUMBER ||
+                            kind == KIND_STRING;
+    return STATUS_OK;
+}
+
+static status collect(struct run *run, struct sorter *sorter)
+{
+    run->is_order_indexed = run->plan.order_index && run->plan.choice.access == ACCESS_SLOTS;
+    for (;;) {
+        struct buffer key = buffer_in(run->scratch);
+        struct sort_entry entry;
+        bool has_row, is_wanted;
+        TRY(cursor_next(&run->cursor, &has_row));
+        if (!has_row)
+            return sorter_finish(sorter);
+        TRY(run_is_match(run, &is_wanted));
+        TRY(note_order(run));
+        if (is_wanted)
+            TRY(order_key(run, &entry.order_key, &is_wanted));
+        if (!is_wanted)
+            continue;
+        key = buffer_in(run->scratch);
+        cursor_append_key(&run->cursor, &key);
+        TRY(buffer_finish(&key, &entry.key));
+        TRY(sorter_add(sorter, entry));
+    }
+}
+
+static status give_entry(struct run *run, const struct sort_entry *entry)
+{
+    enum expression_kind output = run->query->output->kind;
+    bool is_there;
+
+    /* An object is always there, so the rows that are left out need not be looked at again. */
+    if (run->state.skip && (output == EXPRESSION_OBJECT || output == EXPRESSION_VARIABLE)) {
+        run->state.skip--;
+        return STATUS_OK;
+    }
+    TRY(cursor_fetch(&run->cursor, entry->key, &is_there));
+    if (!is_there)
+        return STATUS_OK;
+    arena_reset(run->scratch);
+    evaluation_bind(&run->evaluation, &run->cursor.document);
+    return run_give(run);
+}
+
+/* The same place in the index: there the value stands as in the order key, behind the byte of its kind. */
+static status stand_in_index(struct run *run, const struct sort_entry *entry)
+{
+    struct buffer position = buffer_in(run->arena);
+
+    for (size_t i = 1; i < entry->order_key.len; i++) {
+        uint8_t byte = entry->order_key.data[i];
+        buffer_append_byte(&position, run->query->orders[0].is_descending ? (uint8_t)~byte : byte);
+    }
+    buffer_append(&position, entry->key);
+    run->state.mode = MODE_STREAM;
+    run->state.choice = (struct plan_choice){ .access = ACCESS_INDEX,
+                                              .index_id = run->plan.order_index->id,
+                                              .constraint = PLAN_BY_ORDER };
+    run->state.order_key = BYTES_NONE;
+    return buffer_finish(&position, &run->state.position);
+}
+
+/* Where the next page goes on. */
+static status stand_behind(struct run *run, const struct sort_entry *entry)
+{
+    if (run->is_order_indexed)
+        return stand_in_index(run, entry);
+    TRY(arena_copy(run->arena, entry->order_key, &run->state.order_key));
+    return arena_copy(run->arena, run->query->is_distinct ? BYTES_NONE : entry->key,
+                      &run->state.position);
+}
+
+static status give_sorted(struct run *run, const struct sorter *sorter)
+{
+    size_t at = 0;
+
+    for (; at < sorter->count && !run_is_full(run) && run->state.remaining; at++)
+        TRY(give_entry(run, &sorter->entries[at]));
+    run->is_finished = run->state.remaining == 0 || (at == sorter->count && !sorter->has_dropped);
+    return run->is_finished || at == 0 ? STATUS_OK : stand_behind(run, &sorter->entries[at - 1]);
+}
+
+static size_t wanted_rows(const struct run *run)
+{
+    uint64_t rows = run->limits->items;
+
+    if (run->state.remaining < rows)
+        rows = run->state.remaining;
+    return run->state.skip > LIMIT_QUERY_SORT_ROWS || rows > LIMIT_QUERY_SORT_ROWS
+               ? LIMIT_QUERY_SORT_ROWS
+               : (size_t)(rows + run->state.skip);
+}
+
+status run_sorted(struct run *run)
+{
+    struct sort_entry after = { .order_key = run->state.order_key, .key = run->state.position };
+    struct sorter sorter;
+    status s = sorter_open(&sorter, run->arena, wanted_rows(run), run->query,
+                           run->is_resumed ? &after : NULL);
+
+    if (s.code == OK)
+        s = collect(run, &sorter);
+    if (s.code == OK)
+        s = give_sorted(run, &sorter);
+    sorter_close(&sorter);
+    return s;
+}

@@ -1,0 +1,50 @@
+/* Page sums: one row made of all.
+ *
+ * What was summed up so far travels in the state if a page has worked enough before it has seen all rows.
+ *
+ * Threads: a page belongs to its request. */
+#include "query/aggregate.h"
+#include "query/run.h"
+
+status run_give_sums(struct run *run, const struct sums *sums)
+{
+    TRY(sums_results(sums, &run->evaluation.aggregates));
+    arena_reset(run->scratch);
+    evaluation_bind(&run->evaluation, NULL);
+    run->is_finished = true;
+    return run_give(run);
+}
+
+static status count_by_figures(struct run *run, struct sums *sums)
+{
+    struct collection_figures figures;
+
+    TRY(collection_figures(run->source->request, run->source->collection, &figures));
+    sums_add_rows(sums, figures.documents);
+    return run_give_sums(run, sums);
+}
+
+status run_aggregate(struct run *run)
+{
+    struct sums sums;
+    status s = sums_open(&sums, run->arena, run->query, run->state.sums);
+
+    if (s.code == INVALID)
+        return run_refuse_state(run, s);
+    TRY(s);
+    if (run->plan.choice.access == ACCESS_FIGURES)
+        return count_by_figures(run, &sums);
+    for (;;) {
+        bool has_row, is_wanted;
+        TRY(cursor_next(&run->cursor, &has_row));
+        if (!has_row)
+            return run_give_sums(run, &sums);
+        TRY(run_is_match(run, &is_wanted));
+        if (is_wanted)
+            TRY(sums_add(&sums, &run->evaluation));
+        if (run_is_worn_out(run) && run->plan.choice.access != ACCESS_SLOTS)
+            break;
+    }
+    TRY(cursor_position(&run->cursor, run->arena, &run->state.position));
+    return sums_write(&sums, &run->state.sums);
+}

@@ -1,0 +1,163 @@
+/* Plan by index: which indexes hold a constrained path, and which stretches of them to walk.
+ *
+ * Threads: belongs to its request. */
+#include "query/planner.h"
+
+static bool is_plain_name(bytes name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        uint8_t c = name.data[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+            c != '_')
+            return false;
+    }
+    return name.len > 0;
+}
+
+/* /name for each part, quoted where need be. */
+static void append_pattern(struct buffer *out, const struct expression *path)
+{
+    if (path->kind != EXPRESSION_MEMBER)
+        return;
+    append_pattern(out, path->args[0]);
+    buffer_append_byte(out, '/');
+    if (is_plain_name(path->name)) {
+        buffer_append(out, path->name);
+        return;
+    }
+    buffer_append_byte(out, '"');
+    for (size_t i = 0; i < path->name.len; i++) {
+        uint8_t c = path->name.data[i];
+        if (c == '"' || c == '\\')
+            buffer_append_byte(out, '\\');
+        buffer_append_byte(out, c);
+    }
+    buffer_append_byte(out, '"');
+}
+
+static int compare_ranges(const struct planner *p, const struct range *a, const struct range *b)
+{
+    const uint8_t *order = p->query->rules->kind_order;
+
+    if (order[a->kind] != order[b->kind])
+        return order[a->kind] < order[b->kind] ? -1 : 1;
+    return bytes_compare(a->start, b->start);
+}
+
+/* The ranges in the order of the language, which places kinds otherwise than keys do; backwards if asked.
+ * They are ascending within each kind, and there are few kinds: insertion moves little. */
+static status order_ranges(struct planner *p, const struct constraint *constraint,
+                           struct plan *plan)
+{
+    struct range *ranges;
+
+    TRY(ARENA_NEW(p->arena, constraint->count, &ranges));
+    for (size_t i = 0; i < constraint->count; i++) {
+        size_t at = i;
+        for (; at > 0 && compare_ranges(p, &ranges[at - 1], &constraint->ranges[i]) > 0; at--)
+            ranges[at] = ranges[at - 1];
+        ranges[at] = constraint->ranges[i];
+    }
+    for (size_t i = 0; plan->is_reverse && i < constraint->count / 2; i++) {
+        struct range swapped = ranges[i];
+        ranges[i] = ranges[constraint->count - 1 - i];
+        ranges[constraint->count - 1 - i] = swapped;
+    }
+    plan->ranges = ranges;
+    plan->range_count = constraint->count;
+    return STATUS_OK;
+}
+
+status planner_index(struct planner *p, const struct index *index,
+                     const struct constraint *constraint, uint32_t number, bytes path,
+                     struct plan *out)
+{
+    const struct query_order *order = p->query->order_count == 1 ? &p->query->orders[0] : NULL;
+    struct buffer prefix = buffer_in(p->arena);
+
+    *out = *p->plan;
+    out->choice =
+        (struct plan_choice){ .access = ACCESS_INDEX, .index_id = index->id, .constraint = number };
+    out->index = index;
+    out->path = path;
+    scan_append_path_prefix(&prefix, path);
+    TRY(buffer_finish(&prefix, &out->prefix));
+    out->is_ordered = order && !p->query->is_distinct && !constraint->is_element &&
+                      expression_equal(order->by, constraint->path);
+    out->is_reverse = out->is_ordered && order->is_descending;
+    bool is_single = constraint->count == 1 && constraint->ranges[0].is_point;
+    out->entry = constraint->is_element || is_single ? NULL : constraint->path;
+    return order_ranges(p, constraint, out);
+}
+
+static status pattern_of(struct planner *p, const struct constraint *constraint, bytes *out)
+{
+    struct buffer text = buffer_in(p->arena);
+
+    append_pattern(&text, constraint->path);
+    buffer_append_text(&text, constraint->is_element ? "/[]/?" : "/?");
+    return buffer_finish(&text, out);
+}
+
+static bool can_use(struct planner *p, const struct index *index, bytes path)
+{
+    return index->state == INDEX_READY && scan_covers_path(p->arena, index, path);
+}
+
+status planner_add_indexes(struct planner *p, size_t number, struct plan *candidates, size_t *count)
+{
+    const struct collection *collection = p->source->collection;
+    const struct constraint *constraint = &p->constraints->items[number];
+    bytes path;
+
+    if (planner_shows_only(p, constraint->path) || (p->in_partition >> number & 1))
+        return STATUS_OK;
+    TRY(pattern_of(p, constraint, &path));
+    for (size_t i = 0; i < collection->index_count && *count < CANDIDATES_MAX; i++) {
+        const struct index *index = &collection->indexes[i];
+        if (can_use(p, index, path))
+            TRY(planner_index(p, index, constraint, (uint32_t)number, path,
+                              &candidates[(*count)++]));
+    }
+    return STATUS_OK;
+}
+
+status planner_order_index(struct planner *p, bytes *path_out, struct constraint *scalars_out)
+{
+    const struct collection *collection = p->source->collection;
+    const struct query *query = p->query;
+
+    if (query->order_count != 1 || query->is_distinct || p->plan->partition.len ||
+        !expression_is_path(query->orders[0].by) || planner_shows_only(p, query->orders[0].by))
+        return STATUS_OK;
+    TRY(ranges_of_scalars(p->arena, query->orders[0].by, scalars_out));
+    TRY(pattern_of(p, scalars_out, path_out));
+    for (size_t i = 0; i < collection->index_count && !p->plan->order_index; i++) {
+        if (can_use(p, &collection->indexes[i], *path_out))
+            p->plan->order_index = &collection->indexes[i];
+    }
+    return STATUS_OK;
+}
+
+status plan_range_spec(struct arena *arena, const struct plan *plan, size_t number,
+                       struct scan_spec *spec)
+{
+    const struct range *range = &plan->ranges[number];
+    struct buffer start = buffer_in(arena), end = buffer_in(arena);
+
+    buffer_append(&start, plan->prefix);
+    buffer_append(&start, range->start);
+    buffer_append(&end, plan->prefix);
+    buffer_append(&end, range->end);
+    spec->index = plan->index;
+    spec->is_reverse = plan->is_reverse;
+    /* Behind one value stands the document's key, which begins with its partition. */
+    if (range->is_point)
+        buffer_append(&start, plan->partition);
+    TRY(buffer_finish(&start, &spec->start));
+    TRY(buffer_finish(&end, &spec->end));
+    spec->is_end_inclusive = range->is_point;
+    if (range->is_point)
+        spec->end = spec->start;
+    return STATUS_OK;
+}

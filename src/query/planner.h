@@ -1,0 +1,44 @@
+/* A plan while it is made, shared by the files that do it. Private to this room. */
+#ifndef QUERY_PLANNER_H
+#define QUERY_PLANNER_H
+
+#include "query/plan.h"
+
+/* Ways between which one is chosen. */
+enum { CANDIDATES_MAX = CONSTRAINTS_MAX * 2 };
+
+struct planner {
+    struct arena *arena;
+    const struct query *query;
+    const struct query_source *source;
+    struct constraints *constraints;
+    bool is_partition_whole;
+    unsigned in_partition; /* bit i: constraint i is part of the partition */
+    struct plan *plan;     /* what all candidates have in common */
+};
+
+/* Is it a path that documents show but do not store? */
+bool planner_shows_only(const struct planner *planner, const struct expression *path);
+
+/* ---- by key (plan_key.c) ------------------------------------------------------------------------------ */
+
+/* Finds the partition: the source's, and what the condition names of it. */
+MUST_USE status planner_partition(struct planner *planner);
+/* The documents themselves, if the condition names their whole keys. */
+MUST_USE status planner_points(struct planner *planner, bool *is_done_out);
+
+/* ---- by index (plan_index.c) -------------------------------------------------------------------------- */
+
+/* Every index that can answer the constraint with this number, as a plan of its own. */
+MUST_USE status planner_add_indexes(struct planner *planner, size_t number, struct plan *candidates,
+                                    size_t *count);
+/* An index over the path that the query sorts by. It has the order, but only of documents with a scalar
+ * there, so whoever uses it must know that all have one. */
+MUST_USE status planner_order_index(struct planner *planner, bytes *path_out,
+                                    struct constraint *scalars_out);
+/* The plan that asks the index for a constraint. */
+MUST_USE status planner_index(struct planner *planner, const struct index *index,
+                              const struct constraint *constraint, uint32_t number, bytes path,
+                              struct plan *out);
+
+#endif

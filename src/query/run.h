@@ -1,0 +1,45 @@
+/* A page while it runs, shared by the files that do it. Private to this room. */
+#ifndef QUERY_RUN_H
+#define QUERY_RUN_H
+
+#include "query/aggregate.h"
+#include "query/cursor.h"
+#include "query/state.h"
+
+struct run {
+    const struct query *query;
+    const struct query_source *source;
+    const struct query_limits *limits;
+    query_sink *sink;
+    void *context;
+    struct query_page *page;
+    struct arena *arena;   /* of the request: what outlives the page */
+    struct arena *scratch; /* of the row */
+    struct plan plan;
+    struct cursor cursor;
+    struct evaluation evaluation;
+    struct page_state state; /* of this page, moving on */
+    bool is_resumed;
+    bool is_order_indexed; /* all documents so far have a row in plan.order_index */
+    bool is_finished;
+};
+
+/* ---- what all ends of a page do ---------------------------------------------------------------------- */
+
+/* Says that it was the state, and passes the reason on. */
+status run_refuse_state(struct run *run, status why);
+/* Does the row under the cursor belong to the query? Binds its document. */
+MUST_USE status run_is_match(struct run *run, bool *out);
+/* Gives the row that is bound, if its output is there; counts it. */
+MUST_USE status run_give(struct run *run);
+bool run_is_full(const struct run *run);
+/* Has the page worked enough? */
+bool run_is_worn_out(const struct run *run);
+
+/* ---- the ends ---------------------------------------------------------------------------------------- */
+
+MUST_USE status run_sorted(struct run *run);
+MUST_USE status run_aggregate(struct run *run);
+MUST_USE status run_give_sums(struct run *run, const struct sums *sums);
+
+#endif
