@@ -1,8 +1,7 @@
 /* Partition key: from JSON or from a document into the bytes that order items.
  *
  * Numbers that are equal give equal bytes, whatever their notation; a property that is not there is a
- * value of its own, different from null. A token that permits one partition key only is held to it here,
- * because only here it is known which partition an operation ends up in.
+ * value of its own, different from null.
  *
  * Pure apart from the call; a call belongs to one thread at a time. */
 #include "front/cosmos/partition_key.h"
@@ -79,22 +78,6 @@ static status encode_components(struct call *call, bytes array, struct partition
     return buffer_finish(&encoded, &out->encoded);
 }
 
-/* A token may be limited to one partition key (or a prefix of them). */
-static status check_grant(struct call *call, bytes encoded)
-{
-    struct partition_key granted = { 0 };
-    bytes array;
-
-    if (call->grant.partition_key.len == 0)
-        return STATUS_OK;
-    TRY(json_read_array(call->arena, call->grant.partition_key, &array));
-    TRY(encode_components(call, array, &granted));
-    if (path_count(call) == 0 || bytes_starts_with(encoded, granted.encoded))
-        return STATUS_OK;
-    return call_fail(call, FAIL_FORBIDDEN,
-                     "The authorization token permits another partition key than this one.");
-}
-
 status partition_key_parse(struct call *call, bytes json, struct partition_key *out)
 {
     bytes array;
@@ -112,9 +95,7 @@ status partition_key_parse(struct call *call, bytes json, struct partition_key *
         *out = (struct partition_key){ .is_given = true };
         return STATUS_OK;
     }
-    if (out->count > path_count(call))
-        return fail_count(call, out->count);
-    return check_grant(call, out->encoded);
+    return out->count > path_count(call) ? fail_count(call, out->count) : STATUS_OK;
 }
 
 status partition_key_check_whole(struct call *call, const struct partition_key *given)
@@ -149,7 +130,7 @@ status partition_key_of_scope(struct call *call, struct partition_key *out)
 
     *out = (struct partition_key){ 0 };
     if (!call_header(call, "x-ms-documentdb-partitionkey", &text))
-        return check_grant(call, BYTES_NONE);
+        return STATUS_OK;
     return partition_key_parse(call, text, out);
 }
 
@@ -190,8 +171,7 @@ status partition_key_of_document(struct call *call, bytes document, bytes *encod
         key_append_value(&encoded, value, KEY_ASCENDING);
     }
     TRY(check_length(call, len));
-    TRY(buffer_finish(&encoded, encoded_out));
-    return check_grant(call, *encoded_out);
+    return buffer_finish(&encoded, encoded_out);
 }
 
 status partition_key_check(struct call *call, const struct partition_key *given, bytes encoded)

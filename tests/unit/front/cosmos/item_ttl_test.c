@@ -1,7 +1,8 @@
 /* Time to live of items, as clients of this face see it. The clock only moves when the test says so. */
-#include "tests/support/items.h"
-
 #include <stdio.h>
+
+#include "storage/backend.h"
+#include "tests/support/items.h"
 
 #define P "pk: ['p']"
 
@@ -409,6 +410,101 @@ TEST(item_ttl, B_5_no_change_of_the_setting_brings_an_item_back)
         cosmos_face_restart(&f);
         CHECK(!is_alive(&f, "a") && !is_alive(&f, "b"));
         items_close(&f);
+    }
+}
+
+/* Time passes while a write is on its way: its look has found the item alive, its commit finds it dead. */
+struct ageing_storage {
+    struct storage_backend backend; /* first: found again through the storage */
+    const struct storage_backend *inner;
+    struct world *w;
+    unsigned gets_before; /* how many reads go by until time passes; 0: it has */
+};
+
+static status ageing_get(struct storage *storage, struct storage_view *view,
+                         struct row_address where, bytes key, struct storage_value *out)
+{
+    struct ageing_storage *ageing = (struct ageing_storage *)(uintptr_t)storage->backend;
+    status s = ageing->inner->get(storage, view, where, key, out);
+
+    if (ageing->gets_before > 0 && --ageing->gets_before == 0)
+        world_pass(ageing->w, 1);
+    return s;
+}
+
+static void let_time_pass_after(struct ageing_storage *ageing, struct world *w, unsigned gets)
+{
+    *ageing = (struct ageing_storage){
+        .backend = *w->storage->backend, .inner = w->storage->backend, .w = w, .gets_before = gets
+    };
+    ageing->backend.get = ageing_get;
+    w->storage->backend = &ageing->backend;
+}
+
+enum late_way { LATE_REPLACE, LATE_DELETE, LATE_PATCH, LATE_UPSERT, LATE_BATCH, LATE_BULK };
+
+static struct cosmos_answer write_late(struct cosmos_face *f, enum late_way way)
+{
+    switch (way) {
+    case LATE_REPLACE:
+        return item_replace(f, P, "a", "{'id':'a','pk':'p'}");
+    case LATE_DELETE:
+        return item_delete(f, P, "a");
+    case LATE_PATCH:
+        return item_patch(f, P, "a", "[{'op':'set','path':'/v','value':1}]");
+    case LATE_UPSERT:
+        return item_upsert(f, P, "{'id':'a','pk':'p'}");
+    case LATE_BATCH:
+        return item_batch(f, P,
+                          "[{'operationType':'Create','resourceBody':{'id':'b','pk':'p'}},"
+                          "{'operationType':'Replace','id':'a','resourceBody':{'id':'a',"
+                          "'pk':'p'}}]");
+    case LATE_BULK:
+        return item_bulk(f, "pk: ['p']\nx-ms-cosmos-batch-continue-on-error: true",
+                         "[{'operationType':'Create','resourceBody':{'id':'b','pk':'p'}},"
+                         "{'operationType':'Replace','id':'a','resourceBody':{'id':'a',"
+                         "'pk':'p'}}]");
+    }
+    return (struct cosmos_answer){ .status = 0 };
+}
+
+TEST(item_ttl, B_5_an_item_that_dies_while_it_is_written_stays_dead)
+{
+    const struct {
+        const char *why;
+        enum late_way way;
+        unsigned want;
+        const char *left;
+    } rows[] = {
+        {"replace finds none",        LATE_REPLACE, 404, "" },
+        { "delete finds none",        LATE_DELETE,  404, "" },
+        { "patch finds none",         LATE_PATCH,   404, "" },
+        { "upsert begins anew",       LATE_UPSERT,  201, "a"},
+        { "a batch is to be retried", LATE_BATCH,   449, "" },
+        { "bulk loses one",           LATE_BULK,    207, "b"},
+    };
+
+    EACH_ROW(rows, r) {
+        unsigned tried = 0;
+        for (unsigned gets = 1; gets <= 5; gets++) {
+            struct cosmos_face f;
+            struct ageing_storage ageing;
+            items_open(&f, 10);
+            CHECK_ANSWER(item_create(&f, P, "{'id':'a','pk':'p'}"), 201);
+            world_at(&f.world, 9999);
+            let_time_pass_after(&ageing, &f.world, gets);
+            struct cosmos_answer answer = write_late(&f, r->way);
+            f.world.storage->backend = ageing.inner;
+            if (ageing.gets_before == 0) {
+                tried++;
+                CHECK_EQ(answer.status, r->want, "%s, after %u reads: %.*s", r->why, gets,
+                         (int)answer.body.len, (const char *)answer.body.data);
+                struct cosmos_answer feed = item_feed(&f, "");
+                CHECK_STRING(item_ids(&f, &feed), r->left);
+            }
+            items_close(&f);
+        }
+        CHECK_THAT(tried > 0, "%s", r->why);
     }
 }
 
