@@ -64,6 +64,9 @@ struct request {
 /* BUSY if too many run. Everything found through the request is valid until request_end. */
 MUST_USE status request_begin(struct engine *engine, struct arena *arena, struct request *out);
 void request_end(struct request *request);
+/* Lets the instant go that the first scan has fixed: later reads see what was written since, as they do
+ * before a scan. No scan of the request may be open. */
+void request_loosen(struct request *request);
 
 struct clock *engine_clock(struct engine *engine);
 /* Number of the last durable write. */

@@ -60,12 +60,15 @@ status request_begin_quiet(struct engine *engine, struct arena *arena, struct re
 
 void request_end(struct request *request)
 {
-    struct engine *engine = request->engine;
+    request_loosen(request);
+    atomic_store(&request->engine->slots[request->slot].now, 0);
+}
 
+void request_loosen(struct request *request)
+{
     if (request->view)
-        storage_view_close(engine->storage, request->view);
+        storage_view_close(request->engine->storage, request->view);
     request->view = NULL;
-    atomic_store(&engine->slots[request->slot].now, 0);
 }
 
 time_ms request_oldest_now(struct engine *engine, time_ms now)

@@ -170,9 +170,9 @@ static status find_birth(struct call *call, bytes partition, uint64_t birth,
                          struct item_place *place)
 {
     struct scan_spec spec = { .start = partition, .end = partition, .is_end_inclusive = true };
+    bool is_fixed = call->request.view != NULL, is_own;
     struct scan *scan;
     struct scan_row row;
-    bool is_own;
 
     TRY(is_there(call, place->key, &is_own));
     if (is_own)
@@ -188,6 +188,8 @@ static status find_birth(struct call *call, bytes partition, uint64_t birth,
     s = scan_status(scan);
 done:
     scan_close(scan);
+    if (!is_fixed) /* who comes back to the item wants to see what became of it */
+        request_loosen(&call->request);
     return s;
 }
 

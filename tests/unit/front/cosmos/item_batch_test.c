@@ -269,6 +269,24 @@ TEST(item_batch, bulk_gives_what_one_by_one_would_give)
     items_close(&f);
 }
 
+TEST(item_batch, bulk_sees_its_own_writes_behind_an_operation_by_resource_id)
+{
+    struct cosmos_face f;
+
+    items_open(&f, TTL_OFF);
+    struct cosmos_answer created = item_create(&f, P, "{'id':'old','pk':'p','v':1}");
+    const char *rid = item_text(&f, &created, "_rid");
+    struct cosmos_answer answer =
+        item_bulk(&f, ON,
+                  "[" UPSERT("a", "1") ",{'operationType':'Read','id':'%s'}," READ(
+                      "a") "," INCREMENT("old") ","
+                                                "{'operationType':'Read','id':'%s'}]",
+                  rid, rid);
+    CHECK_STRING(item_statuses(&f, &answer), "201 200 200 200 200");
+    CHECK_TEXT(result(&f, &answer, "4.resourceBody.v"), "2");
+    items_close(&f);
+}
+
 TEST(item_batch, bulk_stops_at_the_first_failure_if_told_to)
 {
     const struct {

@@ -177,6 +177,29 @@ static void count_by_bulk(struct runner *runner)
     }
 }
 
+/* As clients do that only know the _self of an item. */
+static void patch_by_rid(struct runner *runner)
+{
+    struct cosmos_answer read = item_read(&runner->face, P, "counter");
+    const char *rid = item_text(&runner->face, &read, "_rid");
+
+    for (int i = 0; i < 2 * ROUNDS; i++)
+        CHECK_ANSWER(item_patch(&runner->face, P, rid, "[{'op':'incr','path':'/v','value':1}]"),
+                     200);
+}
+
+TEST(item_threads, patches_by_resource_id_go_on_from_what_others_wrote)
+{
+    struct cosmos_face f;
+    struct runner runners[THREADS];
+
+    items_open(&f, TTL_OFF);
+    CHECK_ANSWER(item_create(&f, P, "{'id':'counter','pk':'p','v':0}"), 201);
+    run_all(&f, runners, THREADS, patch_by_rid);
+    check_counter(&f, THREADS * 2 * ROUNDS);
+    items_close(&f);
+}
+
 TEST(item_threads, every_acknowledged_increment_counts_exactly_once)
 {
     void (*const ways[])(struct runner *) = { count_by_patch, count_by_batch, count_by_bulk };
