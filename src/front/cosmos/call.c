@@ -169,9 +169,15 @@ static void end_request(struct call *call)
 
 status call_renew(struct call *call)
 {
+    uint32_t before = call->collection ? call->collection->id : 0;
+
     end_request(call);
     TRY(begin_request(call));
-    return resolve(call);
+    TRY(resolve(call));
+    /* What was checked was checked on the container that is gone, who asks above all. */
+    if (before != 0 && call->collection->id != before)
+        return call_fail(call, FAIL_NO_OWNER, NULL);
+    return STATUS_OK;
 }
 
 /* Largest sequence number in a session token: "0:-1#42", several separated by commas; 0 if it is none. */

@@ -173,9 +173,21 @@ status resource_reply(struct call *call, unsigned http_status, bytes document, u
     return call_reply(call, http_status, &body);
 }
 
+/* Whoever is ahead waits for the disk, so it is marked as a wait: others go on meanwhile. */
+static status lock_resources(struct cosmos *face)
+{
+    if (pthread_mutex_trylock(&face->resource_lock) == 0)
+        return STATUS_OK;
+    if (!block_begin())
+        return status_of(BUSY, "too many requests wait while resources are changed; try again");
+    pthread_mutex_lock(&face->resource_lock);
+    block_end();
+    return STATUS_OK;
+}
+
 status resource_change(struct call *call, resource_changer *change, void *context)
 {
-    pthread_mutex_lock(&call->face->resource_lock);
+    TRY(lock_resources(call->face));
     status s = call_renew(call);
     if (s.code == OK)
         s = change(call, context);

@@ -93,7 +93,7 @@ status serve_user_read(struct call *call)
 
     TRY(user_find(call, &user));
     if (resource_is_unchanged(call, user.seq))
-        return call_reply_empty(call, 304);
+        return resource_reply_unchanged(call, user.seq);
     return reply_user(call, 200, &user);
 }
 

@@ -33,6 +33,13 @@ TEST(user, created_one_is_read_as_it_was_made)
     CHECK_ANSWER(read, 200);
     CHECK_BYTES(read.body, made.body, "");
     CHECK_BYTES(cosmos_header(&read, "etag"), cosmos_header(&made, "etag"), "");
+    bytes etag = cosmos_header(&made, "etag");
+    struct cosmos_answer same = cosmos_ask(
+        &f, "GET /dbs/d/users/new%20user",
+        arena_format(f.world.arena, "if-none-match: %.*s", (int)etag.len, (const char *)etag.data),
+        "");
+    CHECK_ANSWER(same, 304);
+    CHECK_BYTES(cosmos_header(&same, "etag"), etag, "");
     cosmos_face_close(&f);
 }
 
