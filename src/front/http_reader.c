@@ -215,6 +215,14 @@ static bool has_control_character(bytes value)
     return false;
 }
 
+/* White space behind a value is not part of it; the library leaves it there. */
+static bytes without_end(bytes value)
+{
+    while (value.len > 0 && (value.data[value.len - 1] == ' ' || value.data[value.len - 1] == '\t'))
+        value.len--;
+    return value;
+}
+
 static bool build_headers(struct http_reader *reader)
 {
     struct http_request *request = &reader->request;
@@ -226,7 +234,7 @@ static bool build_headers(struct http_reader *reader)
         return false;
     for (size_t i = 0; i < reader->header_count; i++) {
         request->headers[i].name = head_span(reader, reader->headers[i].name);
-        request->headers[i].value = head_span(reader, reader->headers[i].value);
+        request->headers[i].value = without_end(head_span(reader, reader->headers[i].value));
     }
     return true;
 }

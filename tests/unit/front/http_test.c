@@ -106,7 +106,7 @@ static void check_pipelined(const struct reading *got, const char *where)
     CHECK(http_find_header(first, "x-empty", &value));
     CHECK_TEXT(value, "");
     CHECK(http_find_header(first, "X-LONG", &value));
-    CHECK_TEXT(value, "spaced out ");
+    CHECK_TEXT(value, "spaced out");
     CHECK(first->is_keep_alive);
     CHECK_TEXT(got->requests[1].body, "hello");
     CHECK_TEXT(got->requests[2].body, "abc0123456789abcdef");
