@@ -82,8 +82,7 @@ struct failure failure_of(status outcome)
     if (outcome.code == BUSY)
         failure.retry_after_ms = 10;
     /* Clients look for the usual texts of these. */
-    if (outcome.code == EXISTS || outcome.code == PRECONDITION || outcome.code == NOT_FOUND ||
-        outcome.code == TOO_LARGE)
+    if (outcome.code == EXISTS || outcome.code == PRECONDITION || outcome.code == NOT_FOUND)
         failure.message = NULL;
     return failure;
 }

@@ -158,9 +158,8 @@ status feed_reply_query(struct call *call, const struct feed *feed)
     TRY(sort_items(call, feed, &items));
     source.items = items;
     status s = query_run_page(query, &source, &limits, state, take_row, &rows, &page);
-    if (s.code == INVALID && page.is_state_refused)
-        return call_fail(call, FAIL_CONTINUATION, "Invalid Continuation Token: %s", s.message);
-    TRY(s);
+    if (s.code != OK)
+        return resource_page_failed(call, s, &page);
     if (page.state.len > 0)
         continuation_add(call, "feed query", scope, page.state);
     return feed_reply_envelope(call, feed->key, feed->owner, &rows.elements, rows.count);

@@ -95,9 +95,7 @@ static status run_page(struct call *call, const struct query *query, const struc
     TRY(item_decoration(call, &source.decoration));
     TRY(continuation_open(call, "query", scope->token_scope, &state));
     status s = query_run_page(query, &source, &limits, state, take_row, rows, page);
-    if (s.code == INVALID && page->is_state_refused)
-        return call_fail(call, FAIL_CONTINUATION, NULL);
-    return s;
+    return s.code == OK ? s : resource_page_failed(call, s, page);
 }
 
 status serve_item_query(struct call *call)

@@ -297,5 +297,17 @@ status resource_query(struct call *call, const struct query **out)
                          has_parameters ? value_document(parameters) : BYTES_NONE, out, &error);
     if (s.code == INVALID && error.code[0])
         return fail_query(call, &error);
+    if (s.code == TOO_LARGE) /* too long, nested too deeply ...: the request as such is not */
+        return call_fail(call, FAIL_BAD_REQUEST, "The query cannot be run: %s.", s.message);
     return s;
+}
+
+status resource_page_failed(struct call *call, status why, const struct query_page *page)
+{
+    if (why.code == INVALID && page->is_state_refused)
+        return call_fail(call, FAIL_CONTINUATION, "Invalid Continuation Token: %s.", why.message);
+    if (why.code == TOO_LARGE)
+        return call_fail(call, FAIL_BAD_REQUEST, "The query cannot be run page by page: %s.",
+                         why.message);
+    return why;
 }

@@ -55,6 +55,8 @@ MUST_USE status resource_page_size(struct call *call, size_t *out);
 /* The query of the body, {"query":text,"parameters":[...]}. FAIL_BAD_REQUEST, with the errors of the text
  * the way clients read them. */
 MUST_USE status resource_query(struct call *call, const struct query **out);
+/* What a page of it failed with, as this face says it; never OK. */
+MUST_USE status resource_page_failed(struct call *call, status why, const struct query_page *page);
 
 /* A feed under construction: documents in memory. They are BSON, so that queries run on them; each has a
  * string "id" of its own, in whose order they are given. */

@@ -453,3 +453,47 @@ TEST(item, C_11_the_charge_does_not_depend_on_the_dead)
                 cosmos_header(&before, "x-ms-request-charge"), "");
     items_close(&f);
 }
+
+static const char *repeated(struct cosmos_face *f, const char *what, size_t count)
+{
+    struct buffer text = buffer_in(f->world.arena);
+    bytes out;
+
+    for (size_t i = 0; i < count; i++)
+        buffer_append_text(&text, what);
+    buffer_append_byte(&text, 0);
+    CHECK_OK(buffer_finish(&text, &out));
+    return (const char *)out.data;
+}
+
+TEST(item, what_is_too_much_is_said_with_its_limit)
+{
+    struct cosmos_face f;
+
+    items_open(&f, TTL_OFF);
+    struct cosmos_answer answer = item_create(&f, P, "{'id':'a','pk':'p','%s':1}",
+                                              repeated(&f, "n", LIMIT_KEY_BYTES));
+    CHECK_ANSWER(answer, 413);
+    CHECK(cosmos_body_has(&answer, "an index entry would have"));
+    answer = item_query(&f, "",
+                        arena_format(f.world.arena, "SELECT VALUE %s1%s",
+                                     repeated(&f, "(", LIMIT_QUERY_DEPTH + 1),
+                                     repeated(&f, ")", LIMIT_QUERY_DEPTH + 1)));
+    CHECK_ANSWER(answer, 400);
+    CHECK(cosmos_body_has(&answer, "nested more than 200 deep"));
+    items_close(&f);
+}
+
+TEST(item, white_space_behind_a_header_is_not_part_of_it)
+{
+    struct cosmos_face f;
+
+    items_open(&f, TTL_OFF);
+    struct cosmos_answer made = item_create(&f, P, "{'id':'a','pk':'p'}");
+    const char *headers = arena_format(f.world.arena, "pk: ['p']\nif-match: %s \t",
+                                       item_etag(&f, &made));
+    CHECK_ANSWER(item_replace(&f, headers, "a", "{'id':'a','pk':'p','v':1}"), 200);
+    CHECK_ANSWER(
+        item_create(&f, "pk: ['p']\nx-ms-documentdb-is-upsert: true ", "{'id':'a','pk':'p'}"), 200);
+    items_close(&f);
+}
