@@ -6,7 +6,6 @@
  * Pure apart from the call; a call belongs to one thread at a time. */
 #include "front/cosmos/item.h"
 
-#include <inttypes.h>
 #include <strings.h>
 
 /* ---- the body --------------------------------------------------------------------------------------- */

@@ -12,6 +12,11 @@
 
 /* ---- failures of one operation ---------------------------------------------------------------------- */
 
+bool batch_op_failed(const struct batch_op *op)
+{
+    return op->failure.kind != FAIL_NONE;
+}
+
 void batch_op_fail(struct batch_op *op, enum failure_kind kind)
 {
     op->failure = (struct failure){ .kind = kind };

@@ -46,11 +46,7 @@ struct batch {
     size_t write_count;
 };
 
-static inline bool batch_op_failed(const struct batch_op *op)
-{
-    return op->failure.kind != FAIL_NONE;
-}
-
+bool batch_op_failed(const struct batch_op *op);
 /* An operation that failed keeps why; OK. What is no fault of the operation fails the call: not OK. */
 MUST_USE status batch_settle(struct call *call, struct batch_op *op, status outcome);
 void batch_op_fail(struct batch_op *op, enum failure_kind kind);

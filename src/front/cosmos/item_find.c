@@ -7,7 +7,6 @@
  *
  * Keeps: an item with the very id goes before all others. */
 #include <ctype.h>
-#include <stdio.h>
 
 #include "front/cosmos/item.h"
 

@@ -7,8 +7,6 @@
  * Threads: the worker's. Start reading at serve_item_list(). */
 #include "front/cosmos/item.h"
 
-#include <strings.h>
-
 /* ---- what a page is limited to ---------------------------------------------------------------------- */
 
 static bool is_whole_range(const struct call *call)
@@ -24,9 +22,11 @@ static bool is_whole_range(const struct call *call)
 /* There is one partition key range, "0"; some clients put the container's id in front of it. */
 static bool is_known_range(bytes id)
 {
-    while (id.len > 1 && memchr(id.data, ',', id.len))
-        id = bytes_from(id, 1);
-    return bytes_equal(id, BYTES_LITERAL("0"));
+    size_t start = id.len;
+
+    while (start > 0 && id.data[start - 1] != ',')
+        start--;
+    return bytes_equal(bytes_from(id, start), BYTES_LITERAL("0"));
 }
 
 status item_scope_open(struct call *call, uint64_t fingerprint, struct item_scope *out)

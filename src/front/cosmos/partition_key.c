@@ -6,8 +6,6 @@
  * Pure apart from the call; a call belongs to one thread at a time. */
 #include "front/cosmos/partition_key.h"
 
-#include <stdio.h>
-
 /* ---- values ----------------------------------------------------------------------------------------- */
 
 static const char *kind_name(enum value_type type)
