@@ -77,6 +77,13 @@
 #define LIMIT_QUERY_ROW_BYTES (128 * 1024 * 1024)
 /* A string or array that a function of a query may make, in bytes. */
 #define LIMIT_QUERY_VALUE_BYTES (16 * 1024 * 1024)
+/* Characters that REPLICATE gives at most; with more its result is undefined. */
+#define LIMIT_QUERY_REPLICATE_UNITS 10000
+/* A regular expression, its groups within each other, and the steps and memory to match one string. */
+#define LIMIT_QUERY_REGEX_BYTES 4096
+#define LIMIT_QUERY_REGEX_NESTING 100
+#define LIMIT_QUERY_REGEX_STEPS 10000000
+#define LIMIT_QUERY_REGEX_KIBIBYTES (32 * 1024)
 /* State of a page, in bytes: clients carry it in a header, which has to be short. */
 #define LIMIT_QUERY_STATE_BYTES (8 * 1024)
 

@@ -99,11 +99,16 @@ static status search(struct evaluation *e, const struct expression *call, text_t
         return STATUS_OK;
     bytes a = value_text(value), b = value_text(part);
     if (value_is_true(ignore)) {
-        TRY(recased(e->arena, a, text_lower, &a));
-        TRY(recased(e->arena, b, text_lower, &b));
+        TRY(text_fold(e->arena, a, &a));
+        TRY(text_fold(e->arena, b, &b));
     }
     *out = value_bool(test(a, b));
     return STATUS_OK;
+}
+
+static bool is_same(bytes text, bytes part)
+{
+    return bytes_equal(text, part);
 }
 
 status function_contains(struct evaluation *e, const struct expression *call, struct value *out)
@@ -119,6 +124,68 @@ status function_starts_with(struct evaluation *e, const struct expression *call,
 status function_ends_with(struct evaluation *e, const struct expression *call, struct value *out)
 {
     return search(e, call, has_end, out);
+}
+
+status function_string_equals(struct evaluation *e, const struct expression *call,
+                              struct value *out)
+{
+    return search(e, call, is_same, out);
+}
+
+/* Are all of the other strings within the first, or one of them? As if each were asked for, and the
+ * answers taken together with AND or OR. */
+static status contains_each(struct evaluation *e, const struct expression *call, bool is_any,
+                            bool ignores_case, struct value *out)
+{
+    struct value value, part;
+    bool is_missing = false;
+    bytes text, wanted;
+
+    TRY(evaluate(e, call->args[0], &value));
+    if (!value_is_text(value))
+        return STATUS_OK;
+    text = value_text(value);
+    if (ignores_case)
+        TRY(text_fold(e->arena, text, &text));
+    for (size_t i = 1; i < call->count; i++) {
+        TRY(evaluate(e, call->args[i], &part));
+        if (!value_is_text(part)) {
+            is_missing = true;
+            continue;
+        }
+        wanted = value_text(part);
+        if (ignores_case)
+            TRY(text_fold(e->arena, wanted, &wanted));
+        if (has_inside(text, wanted) == is_any) {
+            *out = value_bool(is_any);
+            return STATUS_OK;
+        }
+    }
+    if (!is_missing)
+        *out = value_bool(!is_any);
+    return STATUS_OK;
+}
+
+status function_contains_all(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    return contains_each(e, call, false, false, out);
+}
+
+status function_contains_all_fold(struct evaluation *e, const struct expression *call,
+                                  struct value *out)
+{
+    return contains_each(e, call, false, true, out);
+}
+
+status function_contains_any(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    return contains_each(e, call, true, false, out);
+}
+
+status function_contains_any_fold(struct evaluation *e, const struct expression *call,
+                                  struct value *out)
+{
+    return contains_each(e, call, true, true, out);
 }
 
 /* ---- patterns: % any characters, _ one, [a-z] one of, [^a-z] none of --------------------------------- */

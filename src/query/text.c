@@ -52,6 +52,53 @@ size_t text_units(bytes text)
     return units;
 }
 
+/* Moves behind all characters that lie whole within the next `units`; says how many units those are. */
+static uint64_t skip_units(bytes *text, uint64_t units)
+{
+    uint64_t taken = 0;
+
+    while (text->len) {
+        bytes next = *text;
+        unsigned wide = text_next(&next) > 0xFFFF ? 2 : 1;
+        if (wide > units - taken)
+            break;
+        taken += wide;
+        *text = next;
+    }
+    return taken;
+}
+
+bytes text_slice(bytes text, uint64_t start, uint64_t units)
+{
+    uint64_t skipped = skip_units(&text, start);
+
+    /* The start lies within a character: its second unit is one of those asked for. */
+    if (skipped < start && text.len) {
+        text_next(&text);
+        units -= units > 0;
+    }
+    bytes rest = text;
+    skip_units(&rest, units);
+    return bytes_of(text.data, text.len - rest.len);
+}
+
+bool text_is_space(uint32_t character)
+{
+    return (character >= 0x09 && character <= 0x0D) || character == 0x20 || character == 0x85 ||
+           character == 0xA0 || character == 0x1680 ||
+           (character >= 0x2000 && character <= 0x200A) || character == 0x2028 ||
+           character == 0x2029 || character == 0x202F || character == 0x205F || character == 0x3000;
+}
+
+status text_fold(struct arena *arena, bytes text, bytes *out)
+{
+    struct buffer built = buffer_in(arena);
+
+    while (text.len)
+        text_append(&built, text_lower(text_next(&text)));
+    return buffer_finish(&built, out);
+}
+
 /* Capitals first..last; the small letter is `distance` further, or, where it is 0, right behind each. */
 static const struct letters {
     uint32_t first, last, distance;
