@@ -28,7 +28,7 @@ struct writer {
     uint8_t document[BENCH_DOCUMENT_BYTES];
 };
 
-/* One round. `ready` and `sleeping` are guarded by the lock. */
+/* One round. `ready` and `sleeping` (workers that nobody has woken yet) are guarded by the lock. */
 struct load {
     struct bench *b;
     struct bare *bare;
@@ -38,7 +38,7 @@ struct load {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct writer *ready;
-    size_t sleeping;
+    size_t ready_count, sleeping;
     struct writer writers[WRITERS_MAX];
 };
 
@@ -76,9 +76,12 @@ static void hand_back(void *context, status outcome)
     pthread_mutex_lock(&load->lock);
     writer->next = load->ready;
     load->ready = writer;
-    if (load->sleeping > 0)
-        pthread_cond_signal(&load->changed);
+    /* A worker for every eight that wait; woken when the lock is free again. */
+    const bool is_awaited = load->ready_count++ % 8 == 0 && load->sleeping > 0;
+    load->sleeping -= is_awaited;
     pthread_mutex_unlock(&load->lock);
+    if (is_awaited)
+        pthread_cond_signal(&load->changed);
 }
 
 /* NULL when the round is over and nobody is under way. */
@@ -88,11 +91,12 @@ static struct writer *take_ready(struct load *load)
     while (!load->ready && !atomic_load(&load->is_over)) {
         load->sleeping++;
         pthread_cond_wait(&load->changed, &load->lock);
-        load->sleeping--;
     }
     struct writer *writer = atomic_load(&load->is_over) ? NULL : load->ready;
-    if (writer)
+    if (writer) {
         load->ready = writer->next;
+        load->ready_count--;
+    }
     pthread_mutex_unlock(&load->lock);
     return writer;
 }
@@ -169,6 +173,8 @@ static struct round run(struct load *load, enum way way, size_t writers, double 
     bench_storage_wait(load->b->storage);
     bare_wait(load->bare);
     load->ready = NULL;
+    load->sleeping = 0;
+    load->ready_count = writers;
     atomic_store(&load->inserted, 0);
     atomic_store(&load->is_over, false);
     for (size_t i = 0; i < writers; i++) {

@@ -5,8 +5,8 @@
  * else only links in and goes away; the sync that is running is the time in which the next group
  * gathers.
  *
- * Groups. As many commits as have gathered, up to LIMIT_GROUP_COMMITS and until LIMIT_GROUP_BYTES
- * are reached. A commit goes alone if it is a barrier, if it has guards (one that fails must not take
+ * Groups. As many commits as have gathered, those that come while others are stamped included, up to
+ * LIMIT_GROUP_COMMITS and until LIMIT_GROUP_BYTES are reached. A commit goes alone if it is a barrier, if it has guards (one that fails must not take
  * others with it, and a stamp cannot run twice), and always where a storage cannot write several
  * partitions at once.
  *
@@ -35,7 +35,7 @@
 
 #include "storage/storage.h"
 
-enum { REASON_BYTES = 1024, MESSAGE_ARENA_BYTES = 64 * 1024 };
+enum { REASON_BYTES = 1024, MESSAGE_ARENA_BYTES = 64 * 1024, BELLS = 8 };
 
 struct commit_list {
     struct commit *first;
@@ -57,7 +57,7 @@ struct commit_queue {
 
     /* Who waits sleeps here, by the round of arrival: one wake for a whole group, and it does not wake
      * those whose turn comes next. Changed by the leader when a group has been told. */
-    _Atomic uint32_t bells[2];
+    _Atomic uint32_t bells[BELLS];
 
     /* The leader's. */
     struct commit_list taken;
@@ -66,7 +66,7 @@ struct commit_queue {
     struct commit *group[LIMIT_GROUP_COMMITS];
     status outcomes[LIMIT_GROUP_COMMITS];
     size_t group_count;
-    size_t sleeper_count[2]; /* told in this group, by round */
+    size_t sleeper_count[BELLS]; /* told in this group, by round */
 
     _Atomic bool is_stopped;
     char stop_reason[REASON_BYTES]; /* written once, before is_stopped */
@@ -223,7 +223,7 @@ static void waiting_done(struct commit *commit, status outcome)
 
     if (waiting->inner->done != NULL)
         waiting->inner->done(waiting->inner, outcome);
-    waiting->queue->sleeper_count[waiting->round % 2]++;
+    waiting->queue->sleeper_count[waiting->round % BELLS]++;
     waiting->outcome = outcome;
     atomic_store_explicit(&waiting->is_done, true, memory_order_release);
 }
@@ -241,7 +241,7 @@ static void bell_ring(_Atomic uint32_t *bell)
 
 static void ring_for_sleepers(struct commit_queue *queue)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < BELLS; i++) {
         if (queue->sleeper_count[i] > 0)
             bell_ring(&queue->bells[i]);
         queue->sleeper_count[i] = 0;
@@ -250,7 +250,7 @@ static void ring_for_sleepers(struct commit_queue *queue)
 
 static void sleep_until_done(struct waiting_commit *waiting)
 {
-    _Atomic uint32_t *bell = &waiting->queue->bells[waiting->round % 2];
+    _Atomic uint32_t *bell = &waiting->queue->bells[waiting->round % BELLS];
 
     for (;;) {
         const uint32_t seen = atomic_load(bell);
@@ -332,14 +332,26 @@ static status stamp_one(struct commit_queue *queue, struct commit *commit)
     return s;
 }
 
-/* Fills the group from what was taken, at least one commit, and the batch from the group. */
+/* False if nobody has come since. */
+static bool take_latecomers(struct commit_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    list_move_all(&queue->taken, &queue->incoming);
+    queue->round++;
+    pthread_mutex_unlock(&queue->lock);
+    return queue->taken.first != NULL;
+}
+
+/* Fills the group from what was taken, at least one commit, and the batch from the group. Who comes while
+ * others are stamped comes along: a sync is shared by as many as there are. */
 static void group_stamp(struct commit_queue *queue)
 {
     bool is_full = false;
 
     queue->group_count = 0;
     storage_batch_clear(queue->storage, queue->batch);
-    while (!is_full && queue->taken.first != NULL && queue->group_count < LIMIT_GROUP_COMMITS) {
+    while (!is_full && queue->group_count < LIMIT_GROUP_COMMITS &&
+           (queue->taken.first != NULL || take_latecomers(queue))) {
         const bool is_alone = goes_alone(queue, queue->taken.first);
         if (is_alone && queue->group_count > 0)
             break;

@@ -13,11 +13,15 @@ struct history {
     size_t len;
 };
 
+struct item;
+
 struct bench {
     struct fixture f;
     struct commit_queue *queue;
     struct history history;
     bool adds_in_before_group;
+    struct item *arriving[16]; /* submitted when the group is about to be written */
+    size_t arriving_count;
 };
 
 struct item {
@@ -27,7 +31,8 @@ struct item {
     status refusal;       /* not OK: the stamp refuses */
     size_t value_len;     /* 0: appends nothing */
     struct item *follow;  /* submitted from done */
-    struct item *meet[3]; /* submitted from stamp: they arrive while this group is being written */
+    struct item *meet[3]; /* they arrive while this group is being written */
+    struct item *along;   /* arrives while this one is stamped */
     int done_count;
     status outcome;
 };
@@ -44,6 +49,9 @@ static void before_group(void *owner, struct storage_batch *batch)
     struct bench *bench = owner;
 
     tell(bench, "(", 0);
+    for (size_t i = 0; i < bench->arriving_count; i++)
+        CHECK_OK(commit_submit(bench->queue, &bench->arriving[i]->commit));
+    bench->arriving_count = 0;
     if (bench->adds_in_before_group)
         storage_add(bench->f.storage, batch, fixture_at(SPACE_META), BYTES_LITERAL("groups"),
                     (struct storage_counters){ 1, 0 });
@@ -63,7 +71,9 @@ static status item_stamp(struct commit *commit, struct storage_batch *batch)
     tell(item->bench, "s%d", item->number);
     for (size_t i = 0; i < ARRAY_COUNT(item->meet); i++)
         if (item->meet[i] != NULL)
-            CHECK_OK(commit_submit(item->bench->queue, &item->meet[i]->commit));
+            item->bench->arriving[item->bench->arriving_count++] = item->meet[i];
+    if (item->along != NULL)
+        CHECK_OK(commit_submit(item->bench->queue, &item->along->commit));
     if (item->refusal.code != OK)
         return item->refusal;
     snprintf(key, sizeof(key), "%06d", item->number);
@@ -156,6 +166,21 @@ TEST(commit_queue, what_gathers_is_written_as_one_group_in_order)
     CHECK_STRING(bench.history.text, "s0()d0s1s2s3()d1d2d3");
     CHECK_EQ(metric(&bench, METRIC_commits_total), 4, "");
     CHECK_EQ(metric(&bench, METRIC_commit_groups_total), 2, "");
+    bench_close(&bench);
+}
+
+TEST(commit_queue, who_comes_while_others_are_stamped_comes_along)
+{
+    struct bench bench;
+    struct item items[5];
+
+    bench_open(&bench, FIXTURE_MEMORY);
+    items_make(&bench, items, 5);
+    for (int i = 0; i < 4; i++)
+        items[i].along = &items[i + 1];
+    items[3].commit.is_barrier = true;
+    CHECK_OK(commit_submit(bench.queue, &items[0].commit));
+    CHECK_STRING(bench.history.text, "s0s1s2()d0d1d2s3()d3s4()d4");
     bench_close(&bench);
 }
 
