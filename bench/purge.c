@@ -9,59 +9,14 @@
  * the space) to the compactions that come anyway, and with a sweep that removes them at once. Measured
  * are bytes written (log, flushes and compactions), processor time of the whole process, time, and
  * bytes on disk. */
-#include "bench/rocks.h"
+#include "bench/removal.h"
 
-#include "engine/row.h"
-
-enum { PER_COMMIT = 1000, TTL_S = 100000, ROW_COLLECTION = 1 };
-
-struct cost {
-    double written_mb, cpu_s, wall_s;
-    double disk_before_mb, disk_after_mb;
-};
-
-struct meter {
-    struct storage *storage;
-    struct storage_usage usage;
-    double cpu_s, wall_s;
-};
-
-static struct meter meter_start(struct storage *storage)
-{
-    struct meter meter = { .storage = storage };
-
-    storage_usage(storage, &meter.usage);
-    meter.cpu_s = bench_cpu_s();
-    meter.wall_s = bench_now_s();
-    return meter;
-}
-
-static struct cost meter_stop(const struct meter *meter)
-{
-    struct storage_usage usage;
-    const double cpu_s = bench_cpu_s(), wall_s = bench_now_s();
-
-    storage_usage(meter->storage, &usage);
-    return (struct cost){
-        .written_mb = (double)(usage.written_bytes - meter->usage.written_bytes) / 1e6,
-        .cpu_s = cpu_s - meter->cpu_s,
-        .wall_s = wall_s - meter->wall_s,
-        .disk_before_mb = (double)meter->usage.disk_bytes / 1e6,
-        .disk_after_mb = (double)usage.disk_bytes / 1e6,
-    };
-}
-
-static void show(const char *way, const struct cost *cost)
-{
-    printf("%-34s written %9.4f MB, cpu %7.3f s, wall %7.3f s, disk %6.1f -> %6.1f MB\n", way,
-           cost->written_mb, cost->cpu_s, cost->wall_s, cost->disk_before_mb, cost->disk_after_mb);
-    fflush(stdout);
-}
+enum { TTL_S = 100000 };
 
 /* ---- loading -------------------------------------------------------------------------------------- */
 
 /* A thousand documents per second of server time. */
-static void load(const char *path, uint64_t count)
+static partition_id load(const char *path, uint64_t count)
 {
     struct bench b;
 
@@ -72,7 +27,9 @@ static void load(const char *path, uint64_t count)
         manual_time_pass(&b.time, 1000);
     }
     bench_storage_settle(b.storage);
+    const partition_id partition = bench_partition(&b, "c");
     bench_close(&b);
+    return partition;
 }
 
 /* ---- the engine's way ------------------------------------------------------------------------------ */
@@ -91,8 +48,7 @@ static void purge(const char *path, uint64_t dead, struct cost *cost, struct cos
     bench_storage_wait(b.storage);
     *cost = meter_stop(&meter);
     BENCH_CLAIM(result.documents == dead);
-    uint32_t id = ROW_COLLECTION;
-    BENCH_OK(storage_sweep(b.storage, row_partition(id), BYTES_NONE, BYTES_NONE));
+    BENCH_OK(storage_sweep(b.storage, bench_partition(&b, "c"), BYTES_NONE, BYTES_NONE));
     bench_storage_wait(b.storage);
     *swept = meter_stop(&meter);
     bench_close(&b);
@@ -100,52 +56,18 @@ static void purge(const char *path, uint64_t dead, struct cost *cost, struct cos
 
 /* ---- one by one ------------------------------------------------------------------------------------ */
 
-static void delete_one(struct storage *storage, struct storage_batch *batch, struct arena *arena,
-                       uint64_t n)
-{
-    const partition_id partition = row_partition(ROW_COLLECTION);
-    const time_ms order = BENCH_START + (time_ms)(n / PER_COMMIT * 1000);
-    struct buffer id_key = buffer_in(arena), locator = buffer_in(arena);
-    struct document_key key = { 0 };
-    struct bench_id id;
-    uint8_t slot[ROW_SLOT_BYTES];
-    bytes locator_key;
-
-    key_append_value(&id_key, bench_id_value(&id, n), KEY_ASCENDING);
-    BENCH_OK(buffer_finish(&id_key, &key.id));
-    row_key_locator(&locator, key);
-    BENCH_OK(buffer_finish(&locator, &locator_key));
-    row_key_slot(slot, LANE_INHERITING, order, n + 1);
-    storage_delete(storage, batch, (struct row_address){ partition, SPACE_ROWS }, locator_key);
-    storage_delete(storage, batch, (struct row_address){ partition, SPACE_BODIES },
-                   bytes_of(slot, sizeof(slot)));
-}
-
-static void check_key(struct storage *storage, uint64_t n)
-{
-    const time_ms order = BENCH_START + (time_ms)(n / PER_COMMIT * 1000);
-    struct storage_value value;
-    uint8_t slot[ROW_SLOT_BYTES];
-
-    row_key_slot(slot, LANE_INHERITING, order, n + 1);
-    BENCH_OK(storage_get(storage, NULL,
-                         (struct row_address){ row_partition(ROW_COLLECTION), SPACE_BODIES },
-                         bytes_of(slot, sizeof(slot)), &value));
-    storage_value_release(storage, &value);
-}
-
 /* Compaction of the dead range of bodies and of all rows, then the files nobody needs. */
-static void give_back(struct storage *storage, uint64_t dead)
+static void give_back(struct storage *storage, partition_id partition, uint64_t dead)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
     struct full_key start, end;
     uint8_t first[ROW_SLOT_BYTES], last[ROW_SLOT_BYTES];
     char *error = NULL;
 
-    row_key_slot(first, LANE_INHERITING, BENCH_START, 1);
-    row_key_slot(last, LANE_INHERITING, BENCH_START + (time_ms)(dead / PER_COMMIT * 1000), dead);
-    full_key_make(&start, row_partition(ROW_COLLECTION), bytes_of(first, sizeof(first)));
-    full_key_make(&end, row_partition(ROW_COLLECTION), bytes_of(last, sizeof(last)));
+    removal_slot(first, 0);
+    removal_slot(last, dead);
+    full_key_make(&start, partition, bytes_of(first, sizeof(first)));
+    full_key_make(&end, partition, bytes_of(last, sizeof(last)));
     bench_storage_settle(storage);
     rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], (const char *)start.data,
                              start.len, (const char *)end.data, end.len);
@@ -159,7 +81,8 @@ static void give_back(struct storage *storage, uint64_t dead)
     full_key_release(&end);
 }
 
-static void delete_all(const char *path, uint64_t dead, uint64_t per_commit, struct cost *cost)
+static void delete_all(const char *path, partition_id partition, uint64_t dead, uint64_t per_commit,
+                       struct cost *cost)
 {
     struct log log = log_to(STDERR_FILENO, LOG_ERROR);
     struct metrics metrics = { 0 };
@@ -168,22 +91,16 @@ static void delete_all(const char *path, uint64_t dead, uint64_t per_commit, str
     };
     struct arena *arena = arena_open(BENCH_ARENA_BYTES);
     struct storage *storage;
-    size_t conflict;
 
     BENCH_OK(storage_open_rocksdb(&options, arena, &storage));
     struct storage_batch *batch = storage_batch_open(storage);
     bench_storage_settle(storage);
-    check_key(storage, 0);
-    check_key(storage, dead - 1);
+    removal_check(storage, partition, 0);
+    removal_check(storage, partition, dead - 1);
     struct meter meter = meter_start(storage);
-    for (uint64_t at = 0; at < dead; at += per_commit) {
-        arena_reset(arena);
-        storage_batch_clear(storage, batch);
-        for (uint64_t i = at; i < at + per_commit; i++)
-            delete_one(storage, batch, arena, i);
-        BENCH_OK(storage_commit(storage, batch, NULL, 0, arena, &conflict));
-    }
-    give_back(storage, dead);
+    for (uint64_t at = 0; at < dead; at += per_commit)
+        removal_commit(storage, batch, arena, partition, at, per_commit);
+    give_back(storage, partition, dead);
     *cost = meter_stop(&meter);
     storage_batch_close(storage, batch);
     storage_close(storage);
@@ -227,18 +144,18 @@ int main(void)
     snprintf(second, sizeof(second), "%s/2", top);
     snprintf(third, sizeof(third), "%s/3", top);
     double started = bench_now_s();
-    load(first, count);
+    const partition_id partition = load(first, count);
     bench_shell("cp -r", first, second);
     bench_shell("cp -r", first, third);
     printf("%" PRIu64 " documents loaded and copied in %.1f s; %" PRIu64 " of them die\n", count,
            bench_now_s() - started, dead);
     purge(first, dead, &purged, &swept);
-    show("engine_purge", &purged);
-    show("engine_purge, locators swept too", &swept);
-    delete_all(second, dead, 100, &by_100);
-    show("one by one, commits of 100", &by_100);
-    delete_all(third, dead, 1000, &by_1000);
-    show("one by one, commits of 1000", &by_1000);
+    cost_show("engine_purge", &purged);
+    cost_show("engine_purge, locators swept too", &swept);
+    delete_all(second, partition, dead, 100, &by_100);
+    cost_show("one by one, commits of 100", &by_100);
+    delete_all(third, partition, dead, 1000, &by_1000);
+    cost_show("one by one, commits of 1000", &by_1000);
     bench_remove_dir(top);
 
     report("purge", &purged, &by_100, &by_1000);

@@ -375,7 +375,7 @@ static status clear_rows(struct purge_pass *pass, const struct collection *colle
         return STATUS_OK;
     TRY(purge_yield(pass));
     TRY(storage_sweep(pass->engine->storage, collection->state->partition, BYTES_NONE, BYTES_NONE));
-    atomic_fetch_sub(&collection->state->garbage_rows, garbage);
+    atomic_store(&collection->state->garbage_rows, 0); /* only passes add to it */
     return STATUS_OK;
 }
 

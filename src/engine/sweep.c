@@ -61,6 +61,16 @@ static void sweep_end(void *owner, void *context)
     memory_give(pass);
 }
 
+/* So that the purger asks for a sweep only while there is something to be swept. A row may be counted
+ * twice, when a compaction failed and is done again. */
+static void count_swept(struct collection_state *state)
+{
+    uint64_t left = atomic_load(&state->garbage_rows);
+
+    while (left > 0 && !atomic_compare_exchange_weak(&state->garbage_rows, &left, left - 1))
+        continue;
+}
+
 static bool sweep_is_garbage(void *context, partition_id partition, bytes key, bytes value)
 {
     struct sweep_pass *pass = context;
@@ -72,9 +82,13 @@ static bool sweep_is_garbage(void *context, partition_id partition, bytes key, b
         return false;
     if (!pass->last || pass->last->id != id)
         pass->last = catalog_lookup_id(pass->request.catalog, id);
-    return pass->last && atomic_load(&pass->last->settled_at) == COLLECTION_SETTLED_NEVER &&
-           expiry_judge(&pass->last->policy, &stamp, pass->cutoff) == DEAD &&
-           collection_is_cut(pass->last->state, &stamp);
+    bool is_garbage = pass->last &&
+                      atomic_load(&pass->last->settled_at) == COLLECTION_SETTLED_NEVER &&
+                      expiry_judge(&pass->last->policy, &stamp, pass->cutoff) == DEAD &&
+                      collection_is_cut(pass->last->state, &stamp);
+    if (is_garbage)
+        count_swept(pass->last->state);
+    return is_garbage;
 }
 
 struct storage_sweeper engine_sweeper(struct engine_sweep *sweep)
