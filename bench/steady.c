@@ -2,7 +2,7 @@
  *
  * Documents of 500 bytes with ids in no order are inserted for several lifetimes; each lives for one. The
  * first lifetime fills the collection; what the others write, and the processor time they take, is
- * measured, and that includes all compactions until nothing is left to do. Four ways with the same inserts:
+ * measured, and that includes all compactions until nothing is left to do. Three ways with the same inserts:
  *
  *   keep     nobody dies: what the inserts cost by themselves. It ends with all documents on disk, so its
  *            compactions have more to carry; what removing costs beyond it is therefore a lower bound
@@ -10,14 +10,15 @@
  *            purpose: the locators of the dead leave with the compactions that the inserts cause
  *   delete   no ttl; whoever's time is over is deleted one by one, below the engine, told its keys,
  *            nothing verified and nothing counted, in commits of 1000
- *   api      the same through document_write, as a client without a ttl would have to do it */
+ *
+ * The collection is larger than what the storage keeps in memory, also in the quick form: smaller ones are
+ * purged in another way. */
 #include "bench/removal.h"
 
-enum { LIFETIMES = 6, PURGE_EVERY_S = 10 };
+enum { PURGE_EVERY_S = 10 };
 
-enum way { KEEP, PURGE, DELETE, API, WAY_COUNT };
-static const char *const way_names[WAY_COUNT] = { "keep", "purge", "delete one by one",
-                                                  "delete through the engine" };
+enum way { KEEP, PURGE, DELETE, WAY_COUNT };
+static const char *const way_names[WAY_COUNT] = { "keep", "purge", "delete one by one" };
 
 struct steady {
     struct bench b;
@@ -26,27 +27,6 @@ struct steady {
     partition_id partition;
     struct storage_batch *batch;
 };
-
-static void delete_by_api(struct bench *b, uint64_t first)
-{
-    struct request request;
-    struct write_op *ops;
-    struct bench_id id;
-
-    arena_reset(b->arena);
-    BENCH_OK(request_begin(b->engine, b->arena, &request));
-    const struct collection *collection = bench_find(&request, "c");
-    BENCH_OK(ARENA_NEW(b->arena, PER_COMMIT, &ops));
-    for (uint64_t i = 0; i < PER_COMMIT; i++) {
-        ops[i] = (struct write_op){ .collection = collection,
-                                    .kind = WRITE_DELETE,
-                                    .own_ttl = TTL_ABSENT };
-        BENCH_OK(document_key_make(b->arena, collection, BYTES_NONE, bench_id_value(&id, first + i),
-                                   &ops[i].key));
-    }
-    BENCH_OK(document_write(&request, ops, PER_COMMIT, WRITE_ALL_OR_NOTHING));
-    request_end(&request);
-}
 
 /* One second: a thousand are born, a thousand die. */
 static void live(struct steady *s, uint64_t n)
@@ -60,13 +40,12 @@ static void live(struct steady *s, uint64_t n)
     const uint64_t oldest = n + PER_COMMIT - s->living - PER_COMMIT;
     if (s->way == DELETE)
         removal_commit(s->b.storage, s->batch, s->b.arena, s->partition, oldest, PER_COMMIT);
-    if (s->way == API)
-        delete_by_api(&s->b, oldest);
     if (s->way == PURGE && n / PER_COMMIT % PURGE_EVERY_S == 0)
         BENCH_OK(engine_purge(s->b.engine, &result));
 }
 
-static void run(const char *top, enum way way, uint64_t living, struct cost *out)
+static void run(const char *top, enum way way, uint64_t living, uint64_t lifetimes,
+                struct cost *out)
 {
     struct steady s = { .way = way, .living = living };
     char path[PATH_MAX + 16];
@@ -82,7 +61,7 @@ static void run(const char *top, enum way way, uint64_t living, struct cost *out
     bench_storage_wait(s.b.storage);
     removal_check(s.b.storage, s.partition, living - 1);
     struct meter meter = meter_start(s.b.storage);
-    for (uint64_t n = living; n < LIFETIMES * living; n += PER_COMMIT)
+    for (uint64_t n = living; n < lifetimes * living; n += PER_COMMIT)
         live(&s, n);
     if (way == PURGE)
         BENCH_OK(engine_purge(s.b.engine, &result));
@@ -107,16 +86,16 @@ static void report(const char *what, double keep, double purge, double delete)
 
 int main(void)
 {
-    const uint64_t living = (uint64_t)bench_number("N", bench_is_quick() ? 50000 : 300000) /
-                            PER_COMMIT * PER_COMMIT;
+    const uint64_t living = (uint64_t)bench_number("N", 150000) / PER_COMMIT * PER_COMMIT;
+    const uint64_t lifetimes = (uint64_t)bench_number("LIFETIMES", bench_is_quick() ? 3 : 6);
     char top[PATH_MAX];
     struct cost costs[WAY_COUNT];
 
     bench_temp_dir(top);
-    printf("%" PRIu64 " living documents, %d lifetimes, all but the first measured\n", living,
-           LIFETIMES);
+    printf("%" PRIu64 " living documents, %" PRIu64 " lifetimes, all but the first measured\n",
+           living, lifetimes);
     for (enum way way = KEEP; way < WAY_COUNT; way++)
-        run(top, way, living, &costs[way]);
+        run(top, way, living, lifetimes, &costs[way]);
     bench_remove_dir(top);
     report("bytes", costs[KEEP].written_mb, costs[PURGE].written_mb, costs[DELETE].written_mb);
     report("processor time", costs[KEEP].cpu_s, costs[PURGE].cpu_s, costs[DELETE].cpu_s);

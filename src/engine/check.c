@@ -6,7 +6,8 @@
  *    says that this version is still to come
  *  4 a living index row leads to a document of that version that has those values
  *  5 no two living documents share a key of a unique index
- *  6 the counters of each second and lane equal what lies there; memory equals disk when at rest
+ *  6 the counters of each second and lane equal what lies there, except what a cut by mark has left;
+ *    memory equals disk when at rest
  *  7 no stamp is younger than the last sequence number; date lanes have their rule
  *  8 a backlog row belongs to a lazy index, and to a write that was
  * The dead may be missing any of their rows, and garbage rows may be left over; neither is a violation,
@@ -34,6 +35,7 @@ struct checking {
     struct storage_counters counted;
     struct storage_counters lane_counted[LANE_COUNT];
     bool has_second;
+    struct lane_cut cuts[LANE_COUNT]; /* of the collection, at the instant of the view */
     /* the last living row of a unique index */
     bytes last_unique;
     uint8_t last_unique_bytes[LIMIT_KEY_BYTES + 16];
@@ -263,9 +265,16 @@ static status check_body(struct checking *check, bytes key, bytes value)
         violate(check, "a document is younger than the last write", key);
     if (!lane_has_rule(check->collection, lane))
         violate(check, "a document lies in a lane without a rule", key);
+    bool is_dead = expiry_judge_document(&check->collection->policy, &body.stamp, body.document,
+                                         check->arena, check->request.now) == DEAD;
+    if (order <= check->cuts[lane].upto && seq <= check->cuts[lane].seq) {
+        check->summary->garbage_rows++; /* left by a cut */
+        if (!is_dead)
+            violate(check, "a living document lies where its lane was cut off", key);
+        return STATUS_OK;
+    }
     TRY(count_body(check, lane, expiry_second_of(order), body.stamp.body_len));
-    if (expiry_judge_document(&check->collection->policy, &body.stamp, body.document, check->arena,
-                              check->request.now) == ALIVE)
+    if (!is_dead)
         return check_living_body(check, key, &body);
     check->summary->dead_documents++;
     return STATUS_OK;
@@ -438,8 +447,21 @@ static status check_space(struct checking *check, enum storage_space space, chec
     return s;
 }
 
+static status load_cuts(struct checking *check)
+{
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
+        arena_position mark = arena_mark(check->arena);
+        status s = lane_cut_read(check->engine, check->view, check->arena, check->collection->state,
+                                 lane, &check->cuts[lane]);
+        arena_release(check->arena, mark);
+        TRY(s);
+    }
+    return STATUS_OK;
+}
+
 static status check_collection(struct checking *check)
 {
+    TRY(load_cuts(check));
     check->summary->collections++;
     check->has_second = false;
     check->last_unique = BYTES_NONE;

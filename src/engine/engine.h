@@ -34,7 +34,9 @@ struct engine_options {
     /* No threads: purging and index builds happen only when called for (tests). */
     bool is_manual;
     int purger_pause_s; /* 0: default */
-    bool is_read_only;  /* for a check: nothing is stored, not even the clock; implies is_manual */
+    /* Living bytes in a lane from which on its dead leave with whole files only; 0: default (tests). */
+    uint64_t mark_worth_bytes;
+    bool is_read_only; /* for a check: nothing is stored, not even the clock; implies is_manual */
 };
 
 /* `storage` is opened by the caller with engine_sweeper(), and owned by the engine from a successful

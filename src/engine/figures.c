@@ -132,6 +132,8 @@ static status count_body(struct request *request, const struct collection *colle
 
     if (!row_read_body(value, &body))
         return status_of(CORRUPT, "a stored document is damaged");
+    if (collection_is_cut(collection->state, &body.stamp))
+        return STATUS_OK;
     if (expiry_judge_document(policy, &body.stamp, body.document, request->arena, request->now) ==
         ALIVE) {
         out->documents++;

@@ -164,18 +164,44 @@ static status load_row(struct collection_state *state, bytes key, bytes value)
     return STATUS_OK;
 }
 
-static status load_cut(struct collection_state *state, bytes key, bytes value)
+static bool read_cut(bytes value, struct lane_cut *out)
 {
     struct reader reader = reader_of(value);
-    unsigned lane = key.len == 2 ? key.data[1] & 0x7F : LANE_COUNT;
-    time_ms upto = (time_ms)reader_u64(&reader);
-    uint64_t seq = reader_u64(&reader);
 
-    if (lane >= LANE_COUNT || !reader_is_done(&reader))
+    out->upto = (time_ms)reader_u64(&reader);
+    out->seq = reader_u64(&reader);
+    return reader_is_done(&reader);
+}
+
+static status load_cut(struct collection_state *state, bytes key, bytes value)
+{
+    unsigned lane = key.len == 2 ? key.data[1] & 0x7F : LANE_COUNT;
+    struct lane_cut cut;
+
+    if (lane >= LANE_COUNT || !read_cut(value, &cut))
         return status_of(CORRUPT, "a stored mark of a cut lane is damaged");
-    atomic_store(&state->lanes[lane].cut_upto, upto);
-    atomic_store(&state->lanes[lane].cut_seq, seq);
+    atomic_store(&state->lanes[lane].cut_upto, cut.upto);
+    atomic_store(&state->lanes[lane].cut_seq, cut.seq);
     return STATUS_OK;
+}
+
+status lane_cut_read(struct engine *engine, struct storage_view *view, struct arena *arena,
+                     const struct collection_state *state, unsigned lane, struct lane_cut *out)
+{
+    struct buffer key_buffer = buffer_in(arena);
+    struct storage_value pin;
+    bytes key;
+
+    *out = (struct lane_cut){ .upto = INT64_MIN };
+    row_key_cut(&key_buffer, lane);
+    TRY(buffer_finish(&key_buffer, &key));
+    status s = storage_get(engine->storage, view, address(state->partition, SPACE_META), key, &pin);
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    bool is_read = read_cut(pin.value, out);
+    storage_value_release(engine->storage, &pin);
+    return is_read ? STATUS_OK : status_of(CORRUPT, "a stored mark of a cut lane is damaged");
 }
 
 typedef status load_meta(struct collection_state *state, bytes key, bytes value);
@@ -290,8 +316,11 @@ status lane_border(struct engine *engine, struct arena *arena, const struct coll
                           address(collection->state->partition, SPACE_BODIES), &range, &scan));
     while (storage_scan_next(scan, &key, &value)) {
         struct row_body body;
+        bool is_read = row_read_body(value, &body);
+        if (is_read && collection_is_cut(collection->state, &body.stamp))
+            continue;
         out->first++;
-        out->second += row_read_body(value, &body) ? body.stamp.body_len : 0;
+        out->second += is_read ? body.stamp.body_len : 0;
     }
     status s = storage_scan_status(scan);
     storage_scan_close(scan);

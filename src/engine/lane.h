@@ -28,6 +28,14 @@ MUST_USE status lane_first_second(struct engine *engine, struct arena *arena,
 MUST_USE status lane_border(struct engine *engine, struct arena *arena,
                             const struct collection *collection, unsigned lane, time_ms horizon,
                             struct storage_counters *out);
+/* How far a lane was cut off, as stored; INT64_MIN and 0 if it never was. */
+struct lane_cut {
+    time_ms upto;
+    uint64_t seq;
+};
+MUST_USE status lane_cut_read(struct engine *engine, struct storage_view *view, struct arena *arena,
+                              const struct collection_state *state, unsigned lane,
+                              struct lane_cut *out);
 /* After a lane was cut off up to and including an order. */
 void lane_forget_cut(struct engine *engine, struct collection_state *state, unsigned lane,
                      time_ms upto, uint64_t seq, struct storage_counters cut);

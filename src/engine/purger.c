@@ -1,9 +1,8 @@
 /* Purger: gives back the space of documents whose time is over.
  *
- * Works in passes. For every lane with dead seconds, everything below its horizon leaves in one step:
- * one range tombstone, the counters of those seconds, and then the files inside the range. When a
- * whole collection is empty, its locators and index rows go the same way; otherwise they leave through
- * the sweeper. Documents that another rule than their lane's has ended are removed by the reaper.
+ * Works in passes. For every lane with dead seconds, everything below its horizon leaves in one step
+ * (purger_cut.c). When a whole collection is empty, all its rows go by one range tombstone; otherwise
+ * locators and index rows leave through the sweeper. Documents that another rule than their lane's has ended are removed by the reaper.
  *
  * Keeps: never removes what a running request may still see, by its `now` or by an older picture of the
  * catalog; never removes anything while a clock leap
@@ -16,113 +15,10 @@
 
 /* A cut waits until it is worth a tombstone, or has waited long enough. */
 enum { CUT_WORTH_BYTES = 1024 * 1024, CUT_LINGER_MS = 10000 };
-enum { DEATHS_AT_ONCE = 1000 };
 enum { SWEEP_WORTH_ROWS = 100000, SETTLE_PAUSE_MS = 30000 };
 enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8, CUT_EVERY_MS = 5000 };
 
-/* ---- cutting a lane ------------------------------------------------------------------------------- */
-
-struct cut {
-    struct commit commit;
-    struct engine *engine;
-    struct arena *arena;
-    const struct collection *collection;
-    unsigned lane;
-    time_ms upto;                   /* the last order to go */
-    uint64_t seq;                   /* the last write that can be among them */
-    struct storage_counters gone;   /* all of it */
-    struct storage_counters border; /* the part of its last second */
-    bytes start, end;               /* in SPACE_BODIES */
-    status dropped;
-};
-
-/* Counters of whole seconds go; those of the second in which the horizon stands shrink. */
-static status append_counters(struct cut *cut, struct storage_batch *batch)
-{
-    struct storage *storage = cut->engine->storage;
-    struct row_address meta = address(cut->collection->state->partition, SPACE_META);
-    struct buffer from = buffer_in(cut->arena), to = buffer_in(cut->arena);
-    struct buffer border = buffer_in(cut->arena), total = buffer_in(cut->arena);
-    int64_t last_s = expiry_last_dead_second(cut->lane, cut->upto);
-    bytes first, last, border_key, total_key;
-
-    row_key_slice(&from, cut->lane, INT64_MIN);
-    row_key_slice(&to, cut->lane, last_s);
-    buffer_append_byte(&to, 0x01);
-    row_key_slice(&border, cut->lane, last_s + 1);
-    row_key_total(&total, cut->lane);
-    TRY(buffer_finish(&from, &first));
-    TRY(buffer_finish(&to, &last));
-    TRY(buffer_finish(&border, &border_key));
-    TRY(buffer_finish(&total, &total_key));
-    storage_delete_range(storage, batch, meta, first, last);
-    if (cut->border.first > 0)
-        storage_add(storage, batch, meta, border_key,
-                    (struct storage_counters){ -cut->border.first, -cut->border.second });
-    storage_add(storage, batch, meta, total_key,
-                (struct storage_counters){ -cut->gone.first, -cut->gone.second });
-    return STATUS_OK;
-}
-
-static bool reaches_furthest(const struct cut *cut)
-{
-    return cut->upto >= atomic_load(&cut->collection->state->lanes[cut->lane].cut_upto);
-}
-
-static status append_cut(struct cut *cut, struct storage_batch *batch)
-{
-    struct storage *storage = cut->engine->storage;
-    partition_id partition = cut->collection->state->partition;
-    struct buffer mark = buffer_in(cut->arena), upto = buffer_in(cut->arena);
-    bytes mark_key, mark_value;
-
-    row_key_cut(&mark, cut->lane);
-    buffer_append_u64(&upto, (uint64_t)cut->upto);
-    buffer_append_u64(&upto, cut->seq);
-    TRY(buffer_finish(&mark, &mark_key));
-    TRY(buffer_finish(&upto, &mark_value));
-    TRY(append_counters(cut, batch));
-    storage_delete_range(storage, batch, address(partition, SPACE_BODIES), cut->start, cut->end);
-    if (reaches_furthest(cut))
-        storage_put(storage, batch, address(partition, SPACE_META), mark_key, mark_value);
-    cut->engine->group.is_state_dirty = true;
-    return STATUS_OK;
-}
-
-/* Alone on the committing thread: the counters are exact and the policy cannot change under it. */
-static status cut_stamp(struct commit *commit, struct storage_batch *batch)
-{
-    struct cut *cut = commit->owner;
-    struct collection_state *state = cut->collection->state;
-
-    cut->gone = cut->border = (struct storage_counters){ 0 };
-    cut->seq = atomic_load(&cut->engine->assigned_seq);
-    if (atomic_load(&state->current) != cut->collection ||
-        atomic_load(&cut->collection->settled_at) != COLLECTION_SETTLED_NEVER ||
-        atomic_load(&state->is_dropped))
-        return STATUS_OK;
-    TRY(lane_sum(cut->engine, cut->arena, state, cut->lane, INT64_MIN,
-                 expiry_last_dead_second(cut->lane, cut->upto), &cut->gone));
-    TRY(lane_border(cut->engine, cut->arena, cut->collection, cut->lane, cut->upto, &cut->border));
-    cut->gone.first += cut->border.first;
-    cut->gone.second += cut->border.second;
-    return cut->gone.first > 0 ? append_cut(cut, batch) : STATUS_OK;
-}
-
-/* On the committing thread too, so that no write sees a lane half cut. */
-static void cut_done(struct commit *commit, status outcome)
-{
-    struct cut *cut = commit->owner;
-
-    cut->dropped = STATUS_OK;
-    if (outcome.code != OK || cut->gone.first == 0)
-        return;
-    lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto, cut->seq, cut->gone);
-    /* Here, while nothing later can have been written: a file drop does not ask how old a row is. */
-    cut->dropped = storage_drop_range(cut->engine->storage,
-                                      address(cut->collection->state->partition, SPACE_BODIES),
-                                      cut->start, cut->end);
-}
+/* ---- figures ---------------------------------------------------------------------------------------- */
 
 void purge_count(struct purge_pass *pass, struct collection_state *state,
                  struct storage_counters gone)
@@ -133,113 +29,6 @@ void purge_count(struct purge_pass *pass, struct collection_state *state,
     metrics_add(pass->engine->metrics, METRIC_purge_bytes_total, (uint64_t)gone.second);
     pass->result->documents += (uint64_t)gone.first;
     pass->result->bytes += (uint64_t)gone.second;
-}
-
-static status cut_lane(struct purge_pass *pass, const struct collection *collection, unsigned lane,
-                       time_ms upto)
-{
-    struct engine *engine = pass->engine;
-    struct cut cut = {
-        .engine = engine, .arena = pass->arena, .collection = collection, .lane = lane, .upto = upto
-    };
-    struct buffer start = buffer_in(pass->arena), end = buffer_in(pass->arena);
-
-    row_key_lane(&start, lane);
-    row_key_lane_from(&end, lane, int64_add_saturating(upto, 1));
-    TRY(buffer_finish(&start, &cut.start));
-    TRY(buffer_finish(&end, &cut.end));
-    cut.commit =
-        (struct commit){ .stamp = cut_stamp, .done = cut_done, .owner = &cut, .is_barrier = true };
-    TRY(commit_and_wait(engine->queue, &cut.commit));
-    if (cut.gone.first == 0)
-        return STATUS_OK;
-    purge_count(pass, collection->state, cut.gone);
-    metrics_add(engine->metrics, METRIC_purge_truncations_total, 1);
-    pass->result->truncations++;
-    atomic_fetch_add(&collection->state->garbage_rows,
-                     (uint64_t)cut.gone.first * (1 + collection->index_count));
-    return cut.dropped;
-}
-
-/* ---- readers of deaths ---------------------------------------------------------------------------- */
-
-static status tell_deaths(struct purge_pass *pass, const struct collection *collection,
-                          unsigned lane, time_ms upto)
-{
-    const struct death_subscription *deaths = atomic_load(&collection->state->deaths);
-    struct buffer start = buffer_in(pass->arena), end = buffer_in(pass->arena);
-    struct storage_range range = { 0 };
-    struct storage_scan *scan;
-    bytes key, value;
-    status s = STATUS_OK;
-
-    row_key_lane(&start, lane);
-    row_key_lane_from(&end, lane, int64_add_saturating(upto, 1));
-    TRY(buffer_finish(&start, &range.start));
-    TRY(buffer_finish(&end, &range.end));
-    TRY(storage_scan_open(pass->engine->storage, NULL,
-                          address(collection->state->partition, SPACE_BODIES), &range, &scan));
-    while (s.code == OK && storage_scan_next(scan, &key, &value)) {
-        struct row_body body;
-        struct death death = { .collection = collection };
-        if (!row_read_body(value, &body))
-            s = status_of(CORRUPT, "a stored document is damaged");
-        else
-            s = document_key_split(collection, body.key, &death.key);
-        death.stamp = &body.stamp;
-        death.document = body.document;
-        if (s.code == OK)
-            deaths->reader(deaths->context, &death);
-    }
-    if (s.code == OK)
-        s = storage_scan_status(scan);
-    storage_scan_close(scan);
-    return s;
-}
-
-/* The order up to which about DEATHS_AT_ONCE documents lie, whole seconds at a time. */
-static status bite(struct purge_pass *pass, const struct collection *collection, unsigned lane,
-                   time_ms upto, time_ms *bite_upto, bool *has_any)
-{
-    struct storage_scan *scan;
-    struct storage_counters slice;
-    int64_t second, documents = 0;
-
-    *has_any = false;
-    TRY(slices_open(pass->engine, pass->arena, collection->state, lane, INT64_MIN,
-                    expiry_second_of(upto), &scan));
-    while (documents < DEATHS_AT_ONCE && slices_next(scan, &second, &slice)) {
-        *bite_upto = second == expiry_second_of(upto) ? upto : row_second_start(second) + 999;
-        *has_any = true;
-        documents += slice.first;
-    }
-    status s = storage_scan_status(scan);
-    storage_scan_close(scan);
-    return s;
-}
-
-/* With a reader, nobody may take the place of a dead document between telling and cutting. */
-static status tell_and_cut(struct purge_pass *pass, const struct collection *collection,
-                           unsigned lane, time_ms upto)
-{
-    struct collection_state *state = collection->state;
-    bool has_more = true;
-    time_ms bite_upto = upto;
-    status s = STATUS_OK;
-
-    while (s.code == OK && has_more) {
-        gate_close(&state->gate);
-        has_more = atomic_load(&state->current) == collection;
-        if (has_more)
-            s = bite(pass, collection, lane, upto, &bite_upto, &has_more);
-        if (s.code == OK && has_more)
-            s = tell_deaths(pass, collection, lane, bite_upto);
-        if (s.code == OK && has_more)
-            s = cut_lane(pass, collection, lane, bite_upto);
-        gate_open(&state->gate);
-        has_more = has_more && bite_upto != upto;
-    }
-    return s;
 }
 
 /* ---- a collection --------------------------------------------------------------------------------- */
@@ -295,49 +84,59 @@ static status purge_lane(struct purge_pass *pass, const struct collection *colle
     if (!is_due || upto == INT64_MIN)
         return STATUS_OK;
     if (atomic_load(&collection->state->deaths))
-        return tell_and_cut(pass, collection, lane, upto);
+        return cut_lane_telling(pass, collection, lane, upto);
     return cut_lane(pass, collection, lane, upto);
 }
 
-/* An empty collection needs no rows at all. Checked again where nothing is in flight. */
-static status erase_stamp(struct commit *commit, struct storage_batch *batch)
-{
-    struct cut *cut = commit->owner;
+/* An empty collection needs no rows at all, and no bodies that cuts by mark have left. Checked again
+ * where nothing is in flight. */
+struct clearing {
+    struct commit commit;
+    struct engine *engine;
+    struct collection_state *state;
+    bool is_empty;
+    status dropped;
+};
 
-    cut->gone.first = lanes_are_empty(cut->engine, cut->collection->state);
-    if (cut->gone.first)
-        storage_delete_range(cut->engine->storage, batch,
-                             address(cut->collection->state->partition, SPACE_ROWS), cut->start,
-                             BYTES_NONE);
+static status clearing_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct clearing *clearing = commit->owner;
+
+    clearing->is_empty = lanes_are_empty(clearing->engine, clearing->state);
+    for (int space = SPACE_ROWS; clearing->is_empty && space <= SPACE_BODIES; space++)
+        storage_delete_range(clearing->engine->storage, batch,
+                             address(clearing->state->partition, (enum storage_space)space),
+                             BYTES_LITERAL("\x01"), BYTES_NONE);
     return STATUS_OK;
 }
 
-static void erase_done(struct commit *commit, status outcome)
+static void clearing_done(struct commit *commit, status outcome)
 {
-    struct cut *cut = commit->owner;
+    struct clearing *clearing = commit->owner;
 
-    cut->dropped = STATUS_OK;
-    if (outcome.code != OK || !cut->gone.first)
+    clearing->dropped = STATUS_OK;
+    if (outcome.code != OK || !clearing->is_empty)
         return;
-    atomic_store(&cut->collection->state->garbage_rows, 0);
-    atomic_store(&cut->collection->state->is_unsettled, true);
-    cut->dropped = storage_drop_range(cut->engine->storage,
-                                      address(cut->collection->state->partition, SPACE_ROWS),
-                                      cut->start, BYTES_NONE);
+    atomic_store(&clearing->state->garbage_rows, 0);
+    atomic_store(&clearing->state->has_leftovers, false);
+    atomic_store(&clearing->state->is_unsettled, true);
+    /* Here, while nothing later can have been written: a file drop does not ask how old a row is. */
+    for (int space = SPACE_ROWS; clearing->dropped.code == OK && space <= SPACE_BODIES; space++)
+        clearing->dropped =
+            storage_drop_range(clearing->engine->storage,
+                               address(clearing->state->partition, (enum storage_space)space),
+                               BYTES_LITERAL("\x01"), BYTES_NONE);
 }
 
-static status erase_rows(struct purge_pass *pass, const struct collection *collection)
+static status clear_all(struct purge_pass *pass, const struct collection *collection)
 {
-    struct cut cut = { .engine = pass->engine,
-                       .arena = pass->arena,
-                       .collection = collection,
-                       .start = BYTES_LITERAL("\x01") };
+    struct clearing clearing = { .engine = pass->engine, .state = collection->state };
 
-    cut.commit = (struct commit){
-        .stamp = erase_stamp, .done = erase_done, .owner = &cut, .is_barrier = true
+    clearing.commit = (struct commit){
+        .stamp = clearing_stamp, .done = clearing_done, .owner = &clearing, .is_barrier = true
     };
-    TRY(commit_and_wait(pass->engine->queue, &cut.commit));
-    return cut.dropped;
+    TRY(commit_and_wait(pass->engine->queue, &clearing.commit));
+    return clearing.dropped;
 }
 
 /* What the files and the log still hold of an empty collection; now and then, because it rewrites. */
@@ -367,10 +166,10 @@ static status clear_rows(struct purge_pass *pass, const struct collection *colle
 {
     uint64_t garbage = atomic_load(&collection->state->garbage_rows);
 
-    if (garbage == 0)
+    if (garbage == 0 && !atomic_load(&collection->state->has_leftovers))
         return STATUS_OK;
     if (lanes_are_empty(pass->engine, collection->state))
-        return erase_rows(pass, collection);
+        return clear_all(pass, collection);
     if (garbage < SWEEP_WORTH_ROWS || garbage < 2 * live_rows(pass->engine, collection))
         return STATUS_OK;
     TRY(purge_yield(pass));

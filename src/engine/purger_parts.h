@@ -22,6 +22,14 @@ struct purge_pass {
  * their time has come. CANCELLED when the server stops. */
 MUST_USE status purge_yield(struct purge_pass *pass);
 
+/* ---- purger_cut.c ---- */
+/* Everything in the lane up to and including the order. */
+MUST_USE status cut_lane(struct purge_pass *pass, const struct collection *collection,
+                         unsigned lane, time_ms upto);
+/* The same where somebody wants to hear of each death first. */
+MUST_USE status cut_lane_telling(struct purge_pass *pass, const struct collection *collection,
+                                 unsigned lane, time_ms upto);
+
 /* ---- reaper_page.c ---- */
 enum { PAGE_ROWS = 5000 };
 /* All rows of a space, a page at a time; the functions get `owner`, and the pass's arena is theirs until

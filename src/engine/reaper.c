@@ -25,6 +25,7 @@ struct candidate {
     bytes key; /* joined document key */
     bytes locator_key;
     /* filled in when it is judged again */
+    bool is_leftover; /* cut off by mark: only its body is left */
     bool is_dead;
     bool is_moving;
     bool owns_rows; /* its locator is still its own */
@@ -146,8 +147,14 @@ static status judge_again(struct walk *walk, const struct collection *collection
     if (s.code == NOT_FOUND)
         return STATUS_OK;
     TRY(s);
-    candidate->is_dead = expiry_judge_document(&collection->policy, &body.stamp, body.document,
+    candidate->is_leftover = collection_is_cut(collection->state, &body.stamp);
+    candidate->is_dead = candidate->is_leftover ||
+                         expiry_judge_document(&collection->policy, &body.stamp, body.document,
                                                arena, walk->pass->cutoff) == DEAD;
+    if (candidate->is_leftover) {
+        storage_value_release(engine->storage, &pin);
+        return STATUS_OK;
+    }
     s = arena_copy(arena, body.document, &candidate->document);
     storage_value_release(engine->storage, &pin);
     TRY(s);
@@ -198,7 +205,6 @@ static void delete_slot(struct reaping *reaping, struct storage_batch *batch,
     storage_delete(engine->storage, batch,
                    address(reaping->collection->state->partition, SPACE_BODIES),
                    bytes_of(slot, sizeof(slot)));
-    group_note(engine, reaping->collection->state, stamp, -1);
 }
 
 static void append_removal(struct reaping *reaping, struct storage_batch *batch,
@@ -208,6 +214,9 @@ static void append_removal(struct reaping *reaping, struct storage_batch *batch,
     struct row_address rows = address(reaping->collection->state->partition, SPACE_ROWS);
 
     delete_slot(reaping, batch, &candidate->stamp);
+    if (candidate->is_leftover)
+        return;
+    group_note(reaping->walk->pass->engine, reaping->collection->state, &candidate->stamp, -1);
     if (candidate->owns_rows)
         storage_delete(storage, batch, rows, candidate->locator_key);
     for (size_t i = 0; i < candidate->entries.count; i++)
@@ -229,6 +238,7 @@ static void append_move(struct reaping *reaping, struct storage_batch *batch,
                                       .body_value_len = candidate->body_value_len };
 
     delete_slot(reaping, batch, &candidate->stamp);
+    group_note(reaping->walk->pass->engine, reaping->collection->state, &candidate->stamp, -1);
     write_put_rows(reaping->walk->pass->engine, batch, &moved);
 }
 
@@ -260,7 +270,7 @@ static void reaping_done(struct commit *commit, status outcome)
         struct death death = { .collection = reaping->collection,
                                .stamp = &candidate->stamp,
                                .document = candidate->document };
-        if (candidate->is_dead &&
+        if (candidate->is_dead && !candidate->is_leftover &&
             document_key_split(reaping->collection, candidate->key, &death.key).code == OK)
             deaths->reader(deaths->context, &death);
     }

@@ -16,7 +16,8 @@ struct lane_state {
     int64_t documents, bytes; /* physically there, the dead included */
     int64_t dead_upto_s;      /* the next two count the seconds up to this one */
     int64_t dead_documents, dead_bytes;
-    /* Bodies up to this order, written no later than this seq, have been cut off. */
+    /* Bodies up to this order, written no later than this seq, have been cut off, and count as gone even
+     * where they can still be met. */
     _Atomic int64_t cut_upto;
     _Atomic uint64_t cut_seq;
     _Atomic uint64_t cuts; /* how many; tells whether one came in between */
@@ -47,6 +48,7 @@ struct collection_state {
     _Atomic uint64_t purged_documents, purged_bytes;
     _Atomic bool is_unsettled;     /* emptied since the storage last gave its space back */
     _Atomic uint64_t garbage_rows; /* rows in SPACE_ROWS whose body was cut off */
+    _Atomic bool has_leftovers;    /* bodies that were cut by mark may still lie there */
     time_ms next_walk_at;          /* purger only */
     struct index_progress progress[LIMIT_INDEXES]; /* by index id */
     unsigned references;                           /* descriptors; change_lock */
@@ -211,7 +213,8 @@ MUST_USE status document_judge(struct engine *engine, struct storage_view *view,
                                const struct stamp *stamp, time_ms now, enum verdict *out);
 MUST_USE status document_key_split(const struct collection *collection, bytes joined,
                                    struct document_key *out);
-/* True if this dead document was cut off; false says nothing, its body may be gone all the same. */
+/* True if this document was cut off: it is dead for ever, counted nowhere, and its body, if it can still
+ * be met, is none. False says nothing, its body may be gone all the same. */
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp);
 
 /* ---- index_backlog.c ---- */

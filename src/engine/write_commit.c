@@ -57,6 +57,8 @@ static bool was_cut_since(struct engine *engine, const struct document_change *c
     if (change->old_verdict != DEAD ||
         change->old_cuts == atomic_load(&change->state->lanes[change->old.lane].cuts))
         return false;
+    if (collection_is_cut(change->state, &change->old))
+        return true;
     if (body_read(engine, NULL, change->state->partition, &change->old, &pin, &body).code != OK)
         return true;
     storage_value_release(engine->storage, &pin);

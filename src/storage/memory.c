@@ -499,8 +499,7 @@ status storage_open_memory(const struct storage_options *options, struct storage
         return status_of(OUT_OF_MEMORY, "no memory for the storage");
     memory->base.backend = &memory_backend;
     memory->base.capabilities = STORAGE_HAS_SNAPSHOTS | STORAGE_HAS_MULTI_PARTITION |
-                                STORAGE_HAS_RANGE_DROP | STORAGE_HAS_SWEEPER |
-                                STORAGE_HAS_SINGLE_WRITER;
+                                STORAGE_HAS_SWEEPER | STORAGE_HAS_SINGLE_WRITER;
     memory->sweeper = options->sweeper;
     pthread_mutex_init(&memory->write_lock, NULL);
     pthread_mutex_init(&memory->lock, NULL);

@@ -150,8 +150,9 @@ MUST_USE status storage_commit(struct storage *storage, struct storage_batch *ba
 
 /* ---- giving space back ----------------------------------------------------------------------------- */
 
-/* After a synced range delete of the same range: gives whole files inside it back at once, whatever
- * old views may think of it. Costs next to nothing. What still lies in fresh files of the topmost level
+/* After a synced range delete of the same range, or where nobody minds rows that are left of it, older
+ * versions included: gives whole files inside it back at once, whatever old views may think of it. Costs
+ * next to nothing. What still lies in fresh files of the topmost level
  * stays until compaction gets there: call it again at the next truncation, from the same start. */
 MUST_USE status storage_drop_range(struct storage *storage, struct row_address where, bytes start,
                                    bytes end);

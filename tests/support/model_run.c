@@ -45,6 +45,7 @@ static void open_world(struct world *w, enum backing backing, const char *path, 
         world_prepare_at(w, own);
     else
         world_prepare(w, backing);
+    w->mark_worth_bytes = seed % 2; /* half of them leave dead bodies where they are */
     CHECK_OK(world_start(w));
     CHECK_OK(database_create(w->engine, w->arena, BYTES_LITERAL("db"), BYTES_NONE));
 }

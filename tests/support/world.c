@@ -100,6 +100,7 @@ static status open_engine(struct world *w)
         .metrics = &w->metrics,
         .predicate = is_field_one,
         .is_manual = !w->is_threaded,
+        .mark_worth_bytes = w->mark_worth_bytes,
     };
     const status s = engine_open(w->storage, w->sweep, &options, w->arena, &w->engine);
     if (s.code != OK) {
