@@ -124,9 +124,9 @@ static status check_partition(struct call *call)
 /* Replacing or deleting the container that the permission is for, all of it. */
 static bool is_whole_container(const struct call *call)
 {
-    return call->link.count == 4 && call->collection && call->grant.is_all &&
-           call->grant.resource.len == RID_CONTAINER_BYTES && call->grant.item.len == 0 &&
-           call->grant.partition_key.len == 0;
+    return call->link.count == 4 && bytes_equal(call->link.parts[2], BYTES_LITERAL("colls")) &&
+           call->grant.is_all && call->grant.resource.len == RID_CONTAINER_BYTES &&
+           call->grant.item.len == 0 && call->grant.partition_key.len == 0;
 }
 
 static status permit_token(struct call *call)

@@ -238,6 +238,19 @@ static status check_triggers(struct call *call)
                      (int)names.len, (const char *)names.data);
 }
 
+/* What is there and what is not is told only to whom it belongs: whoever else asks gets the same answer to
+ * both, without a word about the container. */
+static status resolve_and_permit(struct call *call)
+{
+    status found = resolve(call), permitted = STATUS_OK;
+
+    if (found.code == OK || call->grant.kind == GRANT_TOKEN)
+        permitted = auth_permit(call);
+    if (permitted.code != OK || found.code != OK)
+        call->collection = NULL;
+    return permitted.code != OK ? permitted : found;
+}
+
 static status run(struct call *call)
 {
     TRY(find_route(call));
@@ -248,12 +261,7 @@ static status run(struct call *call)
         return call_fail(call, FAIL_UNSUPPORTED, "mayfly does not support this: %s.",
                          call->route->sentence);
     TRY(begin_request(call));
-    status s = resolve(call);
-    if (s.code != OK &&
-        call->grant.kind == GRANT_TOKEN) /* what is not there is told only to owners */
-        return call_fail(call, FAIL_FORBIDDEN, NULL);
-    TRY(s);
-    TRY(auth_permit(call));
+    TRY(resolve_and_permit(call));
     TRY(check_session(call));
     TRY(throughput_admit(call));
     return call->route->handler(call);

@@ -348,3 +348,57 @@ TEST(permission, an_item_by_its_resource_id_is_that_item_and_no_later_one)
     CHECK_EQ(ask_with(&f, token, "GET /dbs/d/colls/c1/docs/i", pk), 403, "it is another item now");
     cosmos_face_close(&f);
 }
+
+/* Names of the headers and the message of an answer, without what differs from request to request. */
+static const char *told(struct cosmos_face *f, const char *token, const char *request)
+{
+    struct buffer out = buffer_in(f->world.arena);
+    const char *key = f->key;
+    bytes text;
+
+    f->key = NULL;
+    struct cosmos_answer a = cosmos_ask(f, request, token, "");
+    f->key = key;
+    buffer_append_format(&out, "%u ", a.status);
+    for (size_t i = 0; i < a.headers.len; i++) {
+        bool is_name = i == 0 || a.headers.data[i - 1] == '\n';
+        for (; is_name && a.headers.data[i] != ':'; i++)
+            buffer_append_byte(&out, a.headers.data[i]);
+        if (is_name)
+            buffer_append_byte(&out, ' ');
+    }
+    bytes message = cosmos_value(f, &a, "message");
+    const uint8_t *end = memmem(message.data, message.len, "ActivityId", 10);
+    buffer_append(&out, bytes_of(message.data, end ? (size_t)(end - message.data) : message.len));
+    buffer_append_byte(&out, 0);
+    CHECK_OK(buffer_finish(&out, &text));
+    return (const char *)text.data;
+}
+
+TEST(permission, a_token_does_not_tell_what_else_is_there)
+{
+    static const char *const forms[] = { "GET /dbs/%s", "DELETE /dbs/%s", "GET /dbs/%s/docs",
+                                         "GET /dbs/%s/docs/i", "PUT /dbs/%s/docs/i" };
+    static const char *const modes[] = { "Read", "All" };
+    struct cosmos_face f;
+
+    open_with_user(&f);
+    CHECK_ANSWER(
+        cosmos_ask(&f, "POST /dbs/d/colls", "", "{'id':'c3','partitionKey':{'paths':['/pk']}}"),
+        201);
+    CHECK_ANSWER(cosmos_ask(&f, "DELETE /dbs/d/colls/c3", "", ""), 204);
+    for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
+        const char *token = token_for(
+            &f, arena_format(f.world.arena, "'%s','resource':'dbs/d/colls/c1'", modes[i]));
+        for (const char *const *form = forms; form < forms + ARRAY_COUNT(forms); form++) {
+            const char *there = told(&f, token, arena_format(f.world.arena, *form, "d/colls/c2"));
+            const char *gone = told(&f, token, arena_format(f.world.arena, *form, "d/colls/c3"));
+            CHECK_THAT(strncmp(there, "403 ", 4) == 0, "%s", there);
+            /* The name in the message is the one that was asked for. */
+            for (char *at = (char *)(uintptr_t)gone; (at = strstr(at, "c3")); at += 2)
+                at[1] = '2';
+            CHECK_STRING(gone, there);
+        }
+    }
+    cosmos_face_close(&f);
+}
