@@ -8,6 +8,10 @@
  * or none; if one fails, those in front of it are committed without it and everything behind it is not
  * carried out.
  *
+ * What is no fault of an operation (a disk that fails, too many who wait) fails the whole request, but only
+ * as long as nothing of it is written: from then on it fails the operations that it hit, so that the client
+ * knows which ones are there.
+ *
  * Keeps: results are those of carrying the operations out one by one. Start reading at
  * batch_run_bulk(). */
 #include "front/cosmos/item_batch.h"
@@ -20,16 +24,34 @@ struct bulk {
     size_t first;   /* operation of the first gathered write */
     bool has_patch; /* among the gathered */
     bool is_stopped;
+    bool has_written; /* something of the request is durable */
 };
 
 /* ---- outcomes --------------------------------------------------------------------------------------- */
 
+/* As batch_settle(), but behind the first write nothing fails the call any more. */
+static status settle(struct bulk *bulk, struct batch_op *op, status outcome)
+{
+    status s = batch_settle(bulk->call, op, outcome);
+
+    if (s.code == OK || !bulk->has_written)
+        return s;
+    op->failure = failure_of(s);
+    return STATUS_OK;
+}
+
 static status take_outcome(struct bulk *bulk, struct batch_op *op)
 {
-    TRY(batch_settle(bulk->call, op, op->write->outcome));
+    TRY(settle(bulk, op, op->write->outcome));
     if (!batch_op_failed(op))
         batch_take_outcome(op);
     return STATUS_OK;
+}
+
+static void note_written(struct bulk *bulk, const struct write_op *writes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bulk->has_written |= writes[i].outcome.code == OK;
 }
 
 /* An operation stays staged until its outcome was taken; `upto` is the first that was not gathered. */
@@ -39,6 +61,17 @@ static status take_outcomes(struct bulk *bulk, size_t upto)
         struct batch_op *op = &bulk->batch->ops[i];
         if (op->write && !batch_op_failed(op))
             TRY(take_outcome(bulk, op));
+    }
+    return STATUS_OK;
+}
+
+/* Nothing that was gathered has been written. */
+static status fail_gathered(struct bulk *bulk, size_t upto, status why)
+{
+    for (size_t i = bulk->first; i < upto; i++) {
+        struct batch_op *op = &bulk->batch->ops[i];
+        if (op->write && !batch_op_failed(op))
+            TRY(settle(bulk, op, why));
     }
     return STATUS_OK;
 }
@@ -72,12 +105,13 @@ static status patch_again(struct bulk *bulk, struct batch_op *op)
 
     for (int i = 0; i < PATCH_TRIES && is_raced(op); i++) {
         alone.write_count = 0;
-        TRY(batch_settle(call, op, stage_patch(call, &alone, op)));
+        TRY(settle(bulk, op, stage_patch(call, &alone, op)));
         if (batch_op_failed(op))
             return STATUS_OK;
         status s = document_write(&call->request, op->write, 1, WRITE_ALL_OR_NOTHING);
         if (s.code != OK && op->write->outcome.code == OK)
-            return s;
+            return settle(bulk, op, s);
+        note_written(bulk, op->write, 1);
     }
     if (is_raced(op))
         batch_op_fail(op, FAIL_RETRY);
@@ -99,8 +133,11 @@ static status patch_raced(struct bulk *bulk, size_t upto)
 static status commit_each(struct bulk *bulk, size_t upto)
 {
     struct batch *batch = bulk->batch;
+    status s = document_write(&bulk->call->request, batch->writes, batch->write_count, WRITE_EACH);
 
-    TRY(document_write(&bulk->call->request, batch->writes, batch->write_count, WRITE_EACH));
+    if (s.code != OK)
+        return bulk->has_written ? fail_gathered(bulk, upto, s) : s;
+    note_written(bulk, batch->writes, batch->write_count);
     TRY(patch_raced(bulk, upto));
     return take_outcomes(bulk, upto);
 }
@@ -135,8 +172,10 @@ static status commit_row(struct bulk *bulk, size_t from, size_t *end_out)
     while (*end_out > from) {
         status s = document_write(&bulk->call->request, batch->writes + from, *end_out - from,
                                   WRITE_ALL_OR_NOTHING);
-        if (s.code == OK)
+        if (s.code == OK) {
+            note_written(bulk, batch->writes + from, *end_out - from);
             return s;
+        }
         size_t refused = from;
         while (refused < *end_out && batch->writes[refused].outcome.code == OK)
             refused++;
@@ -153,14 +192,14 @@ static status commit_until_failure(struct bulk *bulk, size_t upto)
     size_t from = 0, end;
 
     while (from < batch->write_count && !bulk->is_stopped) {
-        TRY(commit_row(bulk, from, &end));
-        if (end == batch->write_count)
+        status s = commit_row(bulk, from, &end);
+        if (s.code == OK && end == batch->write_count)
             break;
-        struct batch_op *op = op_of_write(bulk, end);
-        if (is_raced(op))
+        struct batch_op *op = op_of_write(bulk, s.code == OK ? end : from);
+        if (s.code == OK && is_raced(op))
             TRY(patch_again(bulk, op));
         else
-            TRY(batch_settle(bulk->call, op, op->write->outcome));
+            TRY(settle(bulk, op, s.code == OK ? op->write->outcome : s));
         if (batch_op_failed(op))
             stop_behind(bulk, op);
         from = end + 1;
@@ -237,12 +276,13 @@ static status run_next(struct bulk *bulk, size_t at)
     struct batch_op *op = &bulk->batch->ops[at];
 
     if (!batch_op_failed(op)) {
-        TRY(batch_settle(bulk->call, op, batch_place(bulk->call, op)));
+        TRY(settle(bulk, op, batch_place(bulk->call, op)));
         if (needs_flush(bulk, op))
             TRY(flush(bulk, at));
         if (bulk->is_stopped)
             return STATUS_OK;
-        TRY(batch_settle(bulk->call, op, run_op(bulk, op)));
+        if (!batch_op_failed(op))
+            TRY(settle(bulk, op, run_op(bulk, op)));
     }
     if (!batch_op_failed(op) || bulk->batch->continues)
         return STATUS_OK;
@@ -253,7 +293,7 @@ static status run_next(struct bulk *bulk, size_t at)
     return STATUS_OK;
 }
 
-/* On the committing thread; operations that could fail the call as a whole have failed it before. */
+/* On the committing thread; a commit that failed comes here only behind another one. */
 static status reply_committed(struct call *call)
 {
     struct bulk *bulk = call->context;
@@ -271,8 +311,14 @@ status batch_run_bulk(struct call *call, struct batch *batch)
     for (size_t i = 0; i < batch->count && !bulk->is_stopped; i++)
         TRY(run_next(bulk, i));
     call->context = bulk;
-    if (batch->write_count > 0 && batch->continues && !bulk->has_patch)
-        return call_commit(call, batch->writes, batch->write_count, WRITE_EACH, reply_committed);
-    TRY(flush(bulk, batch->count));
+    if (batch->write_count == 0 || !batch->continues || bulk->has_patch) {
+        TRY(flush(bulk, batch->count));
+        return batch_reply(call, batch);
+    }
+    call->hears_failure = bulk->has_written;
+    status s = call_commit(call, batch->writes, batch->write_count, WRITE_EACH, reply_committed);
+    if (s.code == OK || !bulk->has_written)
+        return s;
+    TRY(fail_gathered(bulk, batch->count, s));
     return batch_reply(call, batch);
 }
