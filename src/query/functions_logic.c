@@ -4,7 +4,9 @@
  * different kinds has no order (missing); equality of different kinds is plainly false.
  *
  * Pure apart from the row's arena. The sentences in functions.def say what each one does. */
-#include "query/evaluate.h"
+#include <math.h>
+
+#include "query/call.h"
 
 /* ---- comparison ------------------------------------------------------------------------------------- */
 
@@ -280,4 +282,37 @@ status function_is_primitive(struct evaluation *e, const struct expression *call
 {
     return is_one_of(
         e, call, 1U << KIND_NULL | 1U << KIND_BOOL | 1U << KIND_NUMBER | 1U << KIND_STRING, out);
+}
+
+status function_is_integer(struct evaluation *e, const struct expression *call, struct value *out)
+{
+    struct value value;
+    int64_t whole;
+
+    TRY(call_take(e, call, &value, 1));
+    *out = value_bool(value_as_int64(value, &whole));
+    return STATUS_OK;
+}
+
+status function_is_finite_number(struct evaluation *e, const struct expression *call,
+                                 struct value *out)
+{
+    struct value value;
+
+    TRY(call_take(e, call, &value, 1));
+    *out = value_bool(value_is_number(value) && isfinite(value_as_double(value)));
+    return STATUS_OK;
+}
+
+/* ---- the document itself ---------------------------------------------------------------------------- */
+
+/* The number of the write that made it: no two documents of a collection have the same. */
+status function_document_number(struct evaluation *e, const struct expression *call,
+                                struct value *out)
+{
+    bool is_row = call->args[0]->kind == EXPRESSION_VARIABLE && call->args[0]->number == 0;
+
+    if (!is_row || !e->document)
+        return STATUS_OK;
+    return call_give_whole(e, (int64_t)e->document->birth_seq, out);
 }
