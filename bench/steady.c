@@ -6,8 +6,8 @@
  *
  *   keep     nobody dies: what the inserts cost by themselves. It ends with all documents on disk, so its
  *            compactions have more to carry; what removing costs beyond it is therefore a lower bound
- *   purge    a ttl; a purge for every ten seconds of deaths, as the purger does it. Nothing is swept on
- *            purpose: the locators of the dead leave with the compactions that the inserts cause
+ *   purge    a ttl; a purge for every ten seconds of deaths, as the purger does it; the locators of the dead
+ *            leave with the compactions that the inserts cause, or by a sweep if that is not enough
  *   delete   no ttl; whoever's time is over is deleted one by one, below the engine, told its keys,
  *            nothing verified and nothing counted, in commits of 1000
  *
