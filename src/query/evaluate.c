@@ -234,7 +234,9 @@ const char *function_sentence(enum function function)
 
 bool function_is_volatile(enum function function)
 {
-    return function == FUNCTION_random;
+    return function == FUNCTION_random || function == FUNCTION_current_time ||
+           function == FUNCTION_current_ticks || function == FUNCTION_current_timestamp ||
+           function == FUNCTION_time_ago || function == FUNCTION_time_now;
 }
 
 status expression_fold(struct arena *arena, const struct query_rules *rules,
