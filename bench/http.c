@@ -6,11 +6,8 @@
  * it. Rounds of the three alternate; each ratio is a median of rounds. Client and server share the machine, so
  * rates are lower bounds. */
 #include "bench/http_load.h"
+#include "bench/request.h"
 #include "bench/server.h"
-
-#include <ctype.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 enum {
     ITEMS = 10000,
@@ -21,66 +18,7 @@ enum {
     KEYS = 1000
 };
 
-/* The well-known key, which a server on loopback has by default. */
-static const char key_text[] =
-    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQ"
-    "y67XIw/Jw==";
-
 /* ---- requests ---------------------------------------------------------------------------------------- */
-
-/* Text that grows in a place of fixed size; more than fits ends the program. */
-struct text {
-    char *data;
-    size_t len;
-};
-
-static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct text *text, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    const int len = vsnprintf(text->data + text->len, REQUEST_BYTES - text->len, format, arguments);
-    va_end(arguments);
-    BENCH_CLAIM(len >= 0 && text->len + (size_t)len < REQUEST_BYTES);
-    text->len += (size_t)len;
-}
-
-/* The header of a signature by the master key; escaped as it has to be. */
-static void put_signature(struct text *text, const char *method, const char *type, const char *link)
-{
-    unsigned char key[128], mac[EVP_MAX_MD_SIZE], sum[128];
-    char date[64], payload[512];
-    unsigned mac_len = 0;
-    const time_t now = time(NULL);
-
-    strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", gmtime(&now));
-    put(text, "x-ms-date: %s\r\nauthorization: type%%3Dmaster%%26ver%%3D1.0%%26sig%%3D", date);
-    for (char *c = date; *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    const int len = snprintf(payload, sizeof(payload), "%s\n%s\n%s\n%s\n\n", method, type, link,
-                             date);
-    /* The key is 64 bytes; decoding counts the padding too. */
-    BENCH_CLAIM(EVP_DecodeBlock(key, (const unsigned char *)key_text, (int)strlen(key_text)) >= 64);
-    HMAC(EVP_sha256(), key, 64, (const unsigned char *)payload, (size_t)len, mac, &mac_len);
-    EVP_EncodeBlock(sum, mac, (int)mac_len);
-    for (const unsigned char *c = sum; *c; c++)
-        put(text, strchr("=/+", *c) ? "%%%02X" : "%c", *c);
-    put(text, "\r\n");
-}
-
-/* Request line and the headers that client libraries send with every request. `link` is what is signed. */
-static void put_head(struct text *text, const char *method, const char *target, const char *type,
-                     const char *link)
-{
-    put(text,
-        "%s %s HTTP/1.1\r\nhost: 127.0.0.1:8081\r\nx-ms-version: 2020-07-15\r\naccept: "
-        "application/json\r\n"
-        "cache-control: no-cache\r\nuser-agent: mayfly-bench\r\n"
-        "x-ms-documentdb-query-enablecrosspartition: true\r\n",
-        method, target);
-    put_signature(text, method[0] == 'G' ? "get" : "post", type, link);
-}
 
 /* An item of exactly ITEM_BYTES: a few properties as people have them, and text to fill it up. */
 static void put_item(struct text *text, unsigned n)
@@ -120,7 +58,7 @@ static void prepare_reads(struct reads *reads)
     reads->random = random_seeded(1);
     BENCH_CLAIM(reads->requests != NULL);
     for (unsigned n = 0; n < ITEMS; n++) {
-        struct text text = { .data = reads->requests + (size_t)n * REQUEST_BYTES };
+        struct text text = text_in(reads->requests + (size_t)n * REQUEST_BYTES, REQUEST_BYTES);
         char target[128];
         snprintf(target, sizeof(target), "/dbs/d/colls/c/docs/i%0*u", ID_DIGITS, n);
         put_head(&text, "GET", target, "docs", target + 1);
@@ -157,7 +95,7 @@ static bytes next_create(void *context)
 static void prepare_creates(struct creates *creates)
 {
     char *first = creates->requests[0];
-    struct text text = { .data = first };
+    struct text text = text_in(first, REQUEST_BYTES);
 
     put_head(&text, "POST", "/dbs/d/colls/c/docs", "docs", "dbs/d/colls/c");
     put(&text,
@@ -185,7 +123,7 @@ static void create_once(unsigned port, const char *target, const char *type, con
                         const char *body)
 {
     char request[REQUEST_BYTES];
-    struct text text = { .data = request };
+    struct text text = text_in(request, REQUEST_BYTES);
     const struct load_source source = { .next = next_fixed, .context = request, .wanted = 201 };
     struct load load;
 

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "bench/bench.h"
@@ -51,6 +52,7 @@ static inline struct bench_server bench_server_start(const char *program, const 
     server.pid = fork();
     BENCH_CLAIM(server.pid >= 0);
     if (server.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
         dup2(pipe_ends[1], STDOUT_FILENO);
         close(pipe_ends[0]);
         execl(program, program, "serve", "--data", path, "--cosmos", "127.0.0.1:0", "--log-level",

@@ -41,8 +41,10 @@ crash: $(addprefix $(BUILD)/release/,$(CRASHES)) ## kill -9 tests, long form (RO
 fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS)) ## fuzz every parser (MINUTES=n over all, default 10)
 	@$(RUN_TESTS) fuzz:$(or $(MINUTES),10)m
 
-bench: $(addprefix $(BUILD)/bench/,$(BENCHES)) ## measure; ratios go to docs/performance.md
-	@if [ -x bench/run ]; then BUILD=$(BUILD) bench/run; else echo 'bench/run does not exist yet'; fi
+bench: ## install what is missing, and measure; ratios go to docs/performance.md
+	@tools/setup run test bench
+	@+$(MAKE) $(BUILD)/mayfly $(addprefix $(BUILD)/bench/,$(BENCHES))
+	@BUILD=$(BUILD) bench/run
 
 tidy: ## check the laws of the code (ROOMS="value": only what lies in these rooms)
 	@$(PYTHON) tools/tidy.py $(foreach r,$(ROOMS),src/$(r) tests/unit/$(r))

@@ -59,6 +59,9 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/libmay
 	@echo "  ld $@"
 	@$(CLANG) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^ $(ROCKSDB_fuzz) $(LDLIBS)
 
+# What only one measurement needs.
+$(BUILD)/bench/sql: BENCH_LDLIBS := -lpq
+
 $(BUILD)/bench/%: $(BUILD)/release/obj/bench/%.o $(BUILD)/release/libmayfly.a
 	@mkdir -p $(@D)
 	@echo "  ld $@"

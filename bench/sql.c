@@ -1,0 +1,468 @@
+/* Bench: queries next to the same queries in PostgreSQL 15, over the same documents.
+ *
+ * A million documents of 500 bytes of JSON (DOCUMENTS=n for another number). On one side a container with the default
+ * indexing policy but for one excluded path, asked over HTTP; on the other a table with a jsonb column and an index
+ * on each expression that is asked for, asked by prepared statements over a socket. Both as they come: no
+ * setting was changed but where they listen. One client for both, one question at a time, every result read to its end
+ * and the two results compared.
+ *
+ * Documents come in no order of the properties asked for, so neither side finds rows together that were written
+ * together. Times are medians; the sides take turns with every question. Then the same over a tenth of the documents, to see
+ * how cost grows. */
+#include "bench/rocks.h"
+#include "bench/server.h"
+#include "bench/sql_mayfly.h"
+#include "bench/sql_postgres.h"
+
+#include <dirent.h>
+
+enum { ITEM_BYTES = 500, PER_REQUEST = 100, TIMES_MAX = 2000, SIDES = 2, GROUP = 10 };
+enum side { MAYFLY, POSTGRES };
+
+/* ---- documents --------------------------------------------------------------------------------------- */
+
+/* A permutation of 0 .. count-1 for each `which`: the steps are primes that do not divide round numbers. */
+static uint64_t shuffled(uint64_t n, uint64_t count, int which)
+{
+    static const uint64_t steps[] = { 761838257, 533000389, 982451653 };
+
+    return (n * steps[which] + 12345) % count;
+}
+
+static uint64_t user_of(uint64_t n, uint64_t count)
+{
+    return shuffled(n, count, 0) / GROUP;
+}
+
+static uint64_t number_of(uint64_t n, uint64_t count)
+{
+    return shuffled(n, count, 1);
+}
+
+static uint64_t plain_of(uint64_t n, uint64_t count)
+{
+    return shuffled(n, count, 2) / GROUP;
+}
+
+/* Exactly ITEM_BYTES, without a character that COPY would take for its own. */
+static void put_item(struct text *text, uint64_t n, uint64_t count)
+{
+    const size_t start = text->len;
+    uint8_t hex[BENCH_ID_LEN];
+
+    bench_hex(hex, bench_mix(n));
+    put(text,
+        "{\"id\":\"%.16s\",\"pk\":\"p%03u\",\"user\":\"user-%07" PRIu64 "\",\"n\":%" PRIu64
+        ",\"plain\":\"plain-%07" PRIu64 "\",\"when\":\"2026-03-%02uT%02u:00:00Z\","
+        "\"flags\":[true,%s,null],\"place\":{\"lat\":%u.5,\"lon\":%u.25},\"text\":\"",
+        (const char *)hex, (unsigned)(n % 1000), user_of(n, count), number_of(n, count),
+        plain_of(n, count), (unsigned)(n % 28 + 1), (unsigned)(n % 24), n % 2 ? "true" : "false",
+        (unsigned)(n % 90), (unsigned)(n % 180));
+    for (uint64_t i = 1; text->len - start + 2 < ITEM_BYTES; i++) {
+        const size_t left = ITEM_BYTES - 2 - (text->len - start);
+        char words[32];
+        bench_hex(hex, bench_mix(n * 31 + i));
+        snprintf(words, sizeof(words), "%.8s temperature ", (const char *)hex);
+        put(text, "%.*s", (int)left, words);
+    }
+    put(text, "\"}");
+    BENCH_CLAIM(text->len - start == ITEM_BYTES);
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------- */
+
+static void create(struct client *client, const char *target, const char *type, const char *link,
+                   const char *body)
+{
+    struct text request = client_request(client);
+
+    put_head(&request, "POST", target, type, link);
+    client_put_body(&request, "application/json", body);
+    client_call(client, &request, 201, 201);
+}
+
+static void load_mayfly(struct client *client, const char *container, uint64_t count)
+{
+    static char operations[CLIENT_REQUEST_BYTES / 2], item[ITEM_BYTES + 1];
+    char body[512], target[160], link[128];
+
+    snprintf(
+        body, sizeof(body),
+        "{\"id\":\"%s\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2},"
+        "\"indexingPolicy\":{\"indexingMode\":\"consistent\",\"includedPaths\":[{\"path\":\"/*\"}],"
+        "\"excludedPaths\":[{\"path\":\"/plain/?\"}]}}",
+        container);
+    create(client, "/dbs/d/colls", "colls", "dbs/d", body);
+    snprintf(link, sizeof(link), "dbs/d/colls/%s", container);
+    snprintf(target, sizeof(target), "/%s/docs", link);
+    for (uint64_t first = 0; first < count; first += PER_REQUEST) {
+        struct text list = text_in(operations, sizeof(operations));
+        for (uint64_t n = first; n < first + PER_REQUEST && n < count; n++) {
+            struct text one = text_in(item, sizeof(item));
+            put_item(&one, n, count);
+            put(&list,
+                "%c{\"operationType\":\"Create\",\"partitionKey\":\"[\\\"p%03u\\\"]\","
+                "\"resourceBody\":%s}",
+                n == first ? '[' : ',', (unsigned)(n % 1000), item);
+        }
+        put(&list, "]");
+        struct text request = client_request(client);
+        put_head(&request, "POST", target, "docs", link);
+        put(&request, "x-ms-cosmos-is-batch-request: true\r\nx-ms-cosmos-batch-atomic: false\r\n"
+                      "x-ms-documentdb-partitionkeyrangeid: 0\r\nprefer: return=minimal\r\n");
+        client_put_body(&request, "application/json", operations);
+        client_call(client, &request, 200, 200);
+    }
+}
+
+static void load_postgres(struct postgres *p, const char *table, uint64_t count)
+{
+    char line[ITEM_BYTES + 64], sql[512];
+
+    snprintf(sql, sizeof(sql), "CREATE TABLE %s (id text PRIMARY KEY, doc jsonb NOT NULL)", table);
+    postgres_ask(p, sql);
+    postgres_copy_begin(p, table);
+    for (uint64_t n = 0; n < count; n++) {
+        struct text text = text_in(line, sizeof(line));
+        uint8_t hex[BENCH_ID_LEN];
+        bench_hex(hex, bench_mix(n));
+        put(&text, "%.16s\t", (const char *)hex);
+        put_item(&text, n, count);
+        put(&text, "\n");
+        postgres_copy(p, line, text.len);
+    }
+    postgres_copy_end(p);
+    snprintf(sql, sizeof(sql),
+             "CREATE INDEX ON %s ((doc->>'user')); CREATE INDEX ON %s (((doc->>'n')::bigint))",
+             table, table);
+    postgres_ask(p, sql);
+    snprintf(sql, sizeof(sql), "VACUUM ANALYZE %s", table);
+    postgres_ask(p, sql);
+}
+
+/* ---- processor time ---------------------------------------------------------------------------------- */
+
+/* Of all threads that a process has, in ms. */
+static double process_cpu_ms(pid_t pid)
+{
+    char path[64], file_path[PATH_MAX];
+    const struct dirent *entry;
+    double sum = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    BENCH_CLAIM(tasks != NULL);
+    while ((entry = readdir(tasks)) != NULL) {
+        unsigned long long ns = 0;
+        snprintf(file_path, sizeof(file_path), "%s/%s/schedstat", path, entry->d_name);
+        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(file_path, "r");
+        if (file && fscanf(file, "%llu", &ns) == 1)
+            sum += (double)ns / 1e6;
+        if (file)
+            fclose(file);
+    }
+    closedir(tasks);
+    return sum;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------- */
+
+/* `from` and `upto` are what a question is about: a group, or the ends of a range of numbers. */
+struct question {
+    const char *name;
+    const char *container; /* and table */
+    const char *query;     /* JSON; every %lu is replaced, in this order: from, upto */
+    const char *sql;       /* %s is the table; $1 and $2 are from and upto */
+    const char *parameter; /* how $1 is written */
+    int parameters;
+    uint64_t choices; /* `from` is below it */
+    uint64_t width;
+    long rows, number; /* the right answer; 0: not known */
+    int times;
+};
+
+struct sides {
+    struct client client;
+    struct postgres postgres;
+    pid_t pids
+        [SIDES]; /* of the processes that answer; PostgreSQL has helpers beside it for long scans */
+};
+
+struct measured {
+    double median_ms[SIDES], cpu_ms[SIDES];
+    unsigned pages;
+};
+
+static struct answer ask_mayfly(struct sides *sides, const struct question *q, struct text *head,
+                                uint64_t from, unsigned *pages_out)
+{
+    char body[512];
+
+    snprintf(body, sizeof(body), q->query, from, from + q->width);
+    return client_query(&sides->client, head, body, pages_out);
+}
+
+static struct answer ask_postgres(struct sides *sides, const struct question *q, const char *name,
+                                  uint64_t from)
+{
+    char first[32], second[32];
+    const char *const values[] = { first, second };
+
+    snprintf(first, sizeof(first), q->parameter, from);
+    snprintf(second, sizeof(second), "%" PRIu64, from + q->width);
+    PGresult *result = PQexecPrepared(sides->postgres.connection, name, q->parameters, values, NULL,
+                                      NULL, 0);
+    BENCH_CLAIM(PQresultStatus(result) == PGRES_TUPLES_OK);
+    struct answer answer = { .rows = PQntuples(result) };
+    if (answer.rows == 1)
+        answer.number = strtol(PQgetvalue(result, 0, 0), NULL, 10);
+    PQclear(result);
+    return answer;
+}
+
+static void check_answer(const struct question *q, struct answer answer, enum side side)
+{
+    if (answer.rows == q->rows && (q->number == 0 || answer.number == q->number))
+        return;
+    fprintf(stderr, "%s (%s): %ld rows, number %ld; wanted %ld and %ld\n", q->name,
+            side == MAYFLY ? "mayfly" : "postgres", answer.rows, answer.number, q->rows, q->number);
+    exit(1);
+}
+
+static struct measured measure(struct sides *sides, const struct question *q)
+{
+    static double times[SIDES][TIMES_MAX];
+    struct measured measured = { 0 };
+    char head_text[2048], sql[512], name[64];
+    struct text head = text_in(head_text, sizeof(head_text));
+    struct random random = random_seeded(7);
+
+    snprintf(name, sizeof(name), "%s %s", q->container, q->name);
+    snprintf(sql, sizeof(sql), q->sql, q->container);
+    postgres_prepare(&sides->postgres, name, sql);
+    client_query_head(&head, q->container);
+    /* Some first ones do not count: caches fill, plans are made. */
+    const int before = q->times / 10 + 1;
+    for (int i = -before; i < q->times; i++) {
+        const uint64_t from = random_below(&random, q->choices);
+        for (int turn = 0; turn < SIDES; turn++) {
+            const enum side side = (i + before + turn) % SIDES ? POSTGRES : MAYFLY;
+            const double cpu = process_cpu_ms(sides->pids[side]), start = bench_now_s();
+            struct answer answer = side == MAYFLY
+                                       ? ask_mayfly(sides, q, &head, from, &measured.pages)
+                                       : ask_postgres(sides, q, name, from);
+            if (i >= 0)
+                times[side][i] = (bench_now_s() - start) * 1000;
+            if (i >= 0)
+                measured.cpu_ms[side] += (process_cpu_ms(sides->pids[side]) - cpu) / q->times;
+            check_answer(q, answer, side);
+        }
+    }
+    for (int side = 0; side < SIDES; side++)
+        measured.median_ms[side] = bench_median(times[side], (size_t)q->times);
+    printf("%-24s mayfly %8.3f ms (cpu %8.3f, pages %u), postgres %8.3f ms (cpu %8.3f), "
+           "ratio %.2f\n",
+           name, measured.median_ms[MAYFLY], measured.cpu_ms[MAYFLY], measured.pages,
+           measured.median_ms[POSTGRES], measured.cpu_ms[POSTGRES],
+           measured.median_ms[POSTGRES] / measured.median_ms[MAYFLY]);
+    fflush(stdout);
+    return measured;
+}
+
+enum { EQUALITY, TOP, COUNT, SCAN, QUESTIONS };
+
+static void make_questions(struct question *out, const char *container, uint64_t count,
+                           uint64_t width, bool is_quick)
+{
+    const int many = is_quick ? 200 : TIMES_MAX, few = is_quick ? 3 : 7;
+
+    out[EQUALITY] = (struct question){
+        .name = "equality",
+        .query = "{\"query\":\"SELECT * FROM c WHERE c.user = @u\",\"parameters\":"
+                 "[{\"name\":\"@u\",\"value\":\"user-%07lu\"}]}",
+        .sql = "SELECT doc FROM %s WHERE doc->>'user' = $1",
+        .parameter = "user-%07lu",
+        .parameters = 1,
+        .choices = count / GROUP,
+        .rows = GROUP,
+        .times = many,
+    };
+    out[TOP] = (struct question){
+        .name = "order by, top",
+        .query = "{\"query\":\"SELECT TOP 10 * FROM c ORDER BY c.n\"}",
+        .sql = "SELECT doc FROM %s ORDER BY (doc->>'n')::bigint LIMIT 10",
+        .parameter = "%lu",
+        .choices = 1,
+        .rows = 10,
+        .times = many,
+    };
+    out[COUNT] = (struct question){
+        .name = "count of a range",
+        .query =
+            "{\"query\":\"SELECT VALUE COUNT(1) FROM c WHERE c.n >= @a AND c.n < @b\","
+            "\"parameters\":[{\"name\":\"@a\",\"value\":%lu},{\"name\":\"@b\",\"value\":%lu}]}",
+        .sql = "SELECT count(*) FROM %s WHERE (doc->>'n')::bigint >= $1 AND "
+               "(doc->>'n')::bigint < $2",
+        .parameter = "%lu",
+        .parameters = 2,
+        .choices = count - width,
+        .width = width,
+        .rows = 1,
+        .number = (long)width,
+        .times = many / 10,
+    };
+    out[SCAN] = (struct question){
+        .name = "no index",
+        .query = "{\"query\":\"SELECT * FROM c WHERE c.plain = @p\",\"parameters\":"
+                 "[{\"name\":\"@p\",\"value\":\"plain-%07lu\"}]}",
+        .sql = "SELECT doc FROM %s WHERE doc->>'plain' = $1",
+        .parameter = "plain-%07lu",
+        .parameters = 1,
+        .choices = count / GROUP,
+        .rows = GROUP,
+        .times = few,
+    };
+    for (int i = 0; i < QUESTIONS; i++)
+        out[i].container = container;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------- */
+
+/* Compactions that the load has left behind are over when the questions begin. */
+static void settle(const char *path)
+{
+    struct log log = log_to(STDERR_FILENO, LOG_ERROR);
+    struct metrics metrics = { 0 };
+    struct arena *arena = arena_open(BENCH_ARENA_BYTES);
+    struct storage_options options = { .path = path, .log = &log, .metrics = &metrics };
+    struct storage *storage;
+
+    BENCH_OK(storage_open_rocksdb(&options, arena, &storage));
+    bench_storage_settle(storage);
+    storage_close(storage);
+    arena_close(arena);
+}
+
+static const char *const names[QUESTIONS] = { "equality, 10 documents", "ORDER BY, TOP 10",
+                                              "COUNT of 1 % by a range",
+                                              "filter without an index" };
+
+static void report_speed(const struct measured *large)
+{
+    for (int i = 0; i < QUESTIONS; i++) {
+        const double ratio = large[i].median_ms[POSTGRES] / large[i].median_ms[MAYFLY];
+        char name[128], value[64];
+        snprintf(name, sizeof(name), "sql: %s, speed against PostgreSQL", names[i]);
+        snprintf(value, sizeof(value), "%.2f times", ratio);
+        bench_figure(name, value, ">= 1 times", ratio >= 1);
+    }
+}
+
+static void report_growth(const struct measured *large, const struct measured *small)
+{
+    for (int i = 0; i < SCAN; i++) {
+        const double growth = large[i].median_ms[MAYFLY] / small[i].median_ms[MAYFLY];
+        char name[128], value[64];
+        snprintf(name, sizeof(name), "sql: %s, time with 10 times the documents",
+                 i == COUNT ? "COUNT of as many by a range" : names[i]);
+        snprintf(value, sizeof(value), "%.2f times", growth);
+        bench_figure(name, value, "<= 2 times", growth <= 2);
+    }
+}
+
+/* ONLY=name: one question, for somebody who wants to see where its time goes. */
+static bool measure_only(struct sides *sides, const struct question *questions)
+{
+    const char *only = getenv("ONLY");
+
+    for (int i = 0; only && i < QUESTIONS; i++) {
+        if (strcmp(only, questions[i].name) == 0)
+            measure(sides, &questions[i]);
+    }
+    return only != NULL;
+}
+
+static void compare(struct sides *sides, uint64_t count)
+{
+    struct question large[QUESTIONS], small[QUESTIONS];
+    struct measured of_large[QUESTIONS], of_small[QUESTIONS];
+    const bool is_quick = bench_is_quick();
+
+    make_questions(large, "large", count, count / 100, is_quick);
+    make_questions(small, "small", count / 10, count / 1000, is_quick);
+    if (measure_only(sides, large))
+        return;
+    for (int i = 0; i < QUESTIONS; i++) {
+        of_small[i] = measure(sides, &small[i]);
+        of_large[i] = measure(sides, &large[i]);
+    }
+    report_speed(of_large);
+    /* Growth is that of the same answer among more documents. */
+    make_questions(large, "large", count, count / 1000, is_quick);
+    large[COUNT].name = "count of as many";
+    of_large[COUNT] = measure(sides, &large[COUNT]);
+    report_growth(of_large, of_small);
+}
+
+static void load(struct sides *sides, const char *program, const char *data, uint64_t count)
+{
+    const double start = bench_now_s();
+    const struct bench_server server = bench_server_start(program, data);
+
+    client_open(&sides->client, server.port);
+    create(&sides->client, "/dbs", "dbs", "", "{\"id\":\"d\"}");
+    load_mayfly(&sides->client, "small", count / 10);
+    load_mayfly(&sides->client, "large", count);
+    client_close(&sides->client);
+    bench_server_stop(&server);
+    const double loaded = bench_now_s();
+    settle(data);
+    const double settled = bench_now_s();
+    load_postgres(&sides->postgres, "small", count / 10);
+    load_postgres(&sides->postgres, "large", count);
+    printf("loaded %" PRIu64 " documents: mayfly %.1f s and %.1f s until quiet, postgres %.1f s\n",
+           count + count / 10, loaded - start, settled - loaded, bench_now_s() - settled);
+    fflush(stdout);
+}
+
+/* KEPT=directory: documents are loaded into it once, and are there for the next run. */
+static bool find_directory(char top[PATH_MAX])
+{
+    const char *kept = getenv("KEPT");
+
+    if (!kept)
+        bench_temp_dir(top);
+    else
+        snprintf(top, PATH_MAX, "%s", kept);
+    return kept && mkdir(top, 0711) != 0;
+}
+
+int main(void)
+{
+    const uint64_t count = (uint64_t)bench_number("DOCUMENTS", bench_is_quick() ? 100000 : 1000000);
+    char program[PATH_MAX], top[PATH_MAX], data[PATH_MAX + 16];
+    struct sides sides;
+
+    if (!bench_server_program(program))
+        return 0;
+    if (!postgres_is_installed()) {
+        printf("PostgreSQL 15 is not installed; left out\n");
+        return 0;
+    }
+    const bool is_loaded = find_directory(top);
+    snprintf(data, sizeof(data), "%s/data", top);
+    postgres_start(&sides.postgres, top);
+    if (!is_loaded)
+        load(&sides, program, data, count);
+    const struct bench_server server = bench_server_start(program, data);
+    client_open(&sides.client, server.port);
+    sides.pids[MAYFLY] = server.pid;
+    sides.pids[POSTGRES] = PQbackendPID(sides.postgres.connection);
+    compare(&sides, count);
+    client_close(&sides.client);
+    bench_server_stop(&server);
+    postgres_stop(&sides.postgres);
+    if (!getenv("KEPT"))
+        bench_remove_dir(top);
+    return 0;
+}
