@@ -4,6 +4,9 @@
  * step into an array; a part may be quoted ("a/b", with \" and \\ inside). The deepest matching
  * pattern decides; at equal depth ? is more exact than *, and an exclusion beats an inclusion.
  *
+ * Of fields with the same name a query sees the first, and so does the index: a path without [] has one entry
+ * at most.
+ *
  * An entry's key is the path, step by step (0x04 and the name, or 0x03 for []), an end mark 0x01, and
  * the value. So all values of one path lie together, in order.
  *
@@ -11,6 +14,10 @@
 #include "engine/index.h"
 #include "engine/state.h"
 
+#include <stdlib.h>
+
+/* Up to here names are compared one by one; more are sorted first. */
+enum { FEW_NAMES = 32 };
 enum { STEP_END = 0x01, STEP_ARRAY = 0x03, STEP_NAME = 0x04 };
 
 struct step {
@@ -228,15 +235,79 @@ static status walk_scalar(struct path_walk *walk, struct value value)
     return index_entries_add(walk->arena, walk->out, walk->index->id, values);
 }
 
+/* ---- names that come twice ------------------------------------------------------------------------ */
+
+static bool is_named_before(bytes document, const struct field *field)
+{
+    struct document_walk fields = document_fields(document);
+    struct field earlier;
+
+    while (document_next(&fields, &earlier) && earlier.name.data != field->name.data) {
+        if (bytes_equal(earlier.name, field->name))
+            return true;
+    }
+    return false;
+}
+
+/* Equal names stay in the order in which they stand in the document. */
+static int compare_names(const void *a, const void *b)
+{
+    const bytes *left = a, *right = b;
+    int order = bytes_compare(*left, *right);
+
+    return order ? order : (left->data > right->data) - (left->data < right->data);
+}
+
+struct names {
+    bytes *sorted; /* NULL: there are few */
+    size_t count;
+};
+
+static status collect_names(struct arena *arena, bytes document, struct names *out)
+{
+    struct document_walk fields = document_fields(document);
+    struct field field;
+    size_t at = 0;
+
+    *out = (struct names){ 0 };
+    while (document_next(&fields, &field))
+        out->count++;
+    if (out->count <= FEW_NAMES)
+        return STATUS_OK;
+    TRY(ARENA_NEW(arena, out->count, &out->sorted));
+    fields = document_fields(document);
+    while (document_next(&fields, &field))
+        out->sorted[at++] = field.name;
+    qsort(out->sorted, out->count, sizeof(out->sorted[0]), compare_names);
+    return STATUS_OK;
+}
+
+static bool is_hidden(bytes document, const struct field *field, const struct names *names)
+{
+    if (!names->sorted)
+        return is_named_before(document, field);
+    const bytes *found = bsearch(&field->name, names->sorted, names->count, sizeof(*found),
+                                 compare_names);
+    return found > names->sorted && bytes_equal(found[-1], field->name);
+}
+
+/* ---- the walk --------------------------------------------------------------------------------------- */
+
 static status walk_container(struct path_walk *walk, struct value container)
 {
-    struct document_walk fields = document_fields(value_document(container));
+    bytes document = value_document(container);
+    struct document_walk fields = document_fields(document);
+    bool is_array = container.type == VALUE_ARRAY;
+    struct names names = { 0 };
     struct field field;
 
     if (walk->depth >= LIMIT_NESTING_DEPTH)
         return status_of(TOO_LARGE, "the document is nested too deeply for an index");
+    if (!is_array)
+        TRY(collect_names(walk->arena, document, &names));
     while (document_next(&fields, &field)) {
-        bool is_array = container.type == VALUE_ARRAY;
+        if (!is_array && is_hidden(document, &field, &names))
+            continue;
         walk->steps[walk->depth++] = (struct step){ .is_array = is_array, .name = field.name };
         bool is_nested = field.value.type == VALUE_DOCUMENT || field.value.type == VALUE_ARRAY;
         TRY(is_nested ? walk_container(walk, field.value) : walk_scalar(walk, field.value));

@@ -8,7 +8,8 @@
  * Everything that is computed for a row lives in a scratch arena of its own, because the sink's output
  * usually grows in the arena of the request meanwhile.
  *
- * Keeps: a row is given only after its document fulfilled the whole condition under this request's `now`.
+ * Keeps: a row is given only if its document fulfils the whole condition under this request's `now`: it is asked,
+ * unless the plan says that its rows are exactly those.
  * Threads: a page belongs to its request. Start reading at query_run_page(); sorting is in page_sort.c, summing up in page_sums.c. */
 #include "query/run.h"
 
@@ -106,7 +107,7 @@ static status take_slots(struct run *run)
     run->plan.choice = (struct plan_choice){ .access = ACCESS_SLOTS };
     run->plan.index = NULL;
     run->plan.path = BYTES_NONE;
-    run->plan.entry = NULL;
+    run->plan.is_decided = false;
     return STATUS_OK;
 }
 
@@ -149,22 +150,6 @@ bool run_is_worn_out(const struct run *run)
     return done->rows >= rows || done->loaded_bytes >= loaded;
 }
 
-/* A document with several rows in the index counts where its value is the one that queries see. */
-static status is_own_entry(struct run *run, bool *out)
-{
-    struct value value;
-    bool is_cut;
-    bytes key;
-
-    *out = true;
-    if (!run->plan.entry)
-        return STATUS_OK;
-    TRY(evaluate(&run->evaluation, run->plan.entry, &value));
-    TRY(range_encode_entry(run->scratch, value, &key, &is_cut));
-    *out = bytes_equal(key, cursor_entry(&run->cursor));
-    return STATUS_OK;
-}
-
 /* Does the row under the cursor belong to the query? Binds its document. */
 status run_is_match(struct run *run, bool *out)
 {
@@ -174,9 +159,8 @@ status run_is_match(struct run *run, bool *out)
     if (run->plan.needs_document) {
         TRY(cursor_load(&run->cursor));
         evaluation_bind(&run->evaluation, &run->cursor.document);
-        TRY(is_own_entry(run, out));
     }
-    if (*out && run->query->where)
+    if (run->query->where && !run->plan.is_decided)
         TRY(evaluate_condition(&run->evaluation, run->query->where, out));
     return STATUS_OK;
 }

@@ -40,7 +40,9 @@ status run_aggregate(struct run *run)
         if (!has_row)
             return run_give_sums(run, &sums);
         TRY(run_is_match(run, &is_wanted));
-        if (is_wanted)
+        if (is_wanted && run->plan.counts_rows)
+            sums_add_rows(&sums, 1);
+        else if (is_wanted)
             TRY(sums_add(&sums, &run->evaluation));
         if (run_is_worn_out(run) && run->plan.choice.access != ACCESS_SLOTS)
             break;

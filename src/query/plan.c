@@ -5,8 +5,9 @@
  * an index if one holds a constrained path; otherwise all documents, or those of one partition. Where
  * several ways remain, each is tried for a few rows, and the one that ends first is taken.
  *
- * Whatever is chosen, the whole condition is checked again on each document: a plan can be slow, but not
- * wrong.
+ * The whole condition is checked again on each document, so that a plan can be slow, but not wrong; unless the
+ * constraints are exact and the way fulfils all of them. Then a query that wants nothing else of the documents,
+ * such as a count, loads none.
  *
  * Threads: belongs to its request. Start reading at plan_make(). */
 #include "query/planner.h"
@@ -18,30 +19,51 @@ static bool is_same_choice(const struct plan_choice *a, const struct plan_choice
     return a->access == b->access && a->index_id == b->index_id && a->constraint == b->constraint;
 }
 
-/* ---- does anything need the document? --------------------------------------------------------------- */
+/* ---- what is left to do for a row ------------------------------------------------------------------- */
 
-static bool needs_document(const struct query *query)
+/* Does every row have a value here, if it has one at `path`? */
+static bool is_always_there(const struct expression *x, const struct expression *path)
 {
-    bool needs = query->where && expression_uses_variable(query->where);
+    if (x->kind == EXPRESSION_LITERAL)
+        return value_kind_of(x->literal) != KIND_MISSING;
+    return x->kind == EXPRESSION_VARIABLE || (path && expression_equal(x, path));
+}
 
-    needs |= expression_uses_variable(query->output);
+/* All that is asked is how many rows there are. */
+static bool counts_rows(const struct query *query, const struct expression *path)
+{
+    for (size_t i = 0; i < query->aggregate_count; i++) {
+        if (query->aggregates[i].kind != AGGREGATE_COUNT ||
+            !is_always_there(query->aggregates[i].of, path))
+            return false;
+    }
+    return query->aggregate_count > 0;
+}
+
+static bool result_needs_document(const struct query *query, bool is_count)
+{
+    bool needs = expression_uses_variable(query->output);
+
     for (size_t i = 0; i < query->order_count; i++)
         needs |= expression_uses_variable(query->orders[i].by);
-    for (size_t i = 0; i < query->aggregate_count; i++)
+    for (size_t i = 0; i < query->aggregate_count && !is_count; i++)
         needs |= expression_uses_variable(query->aggregates[i].of);
     return needs;
 }
 
-/* All that is asked is how many documents there are. */
-static bool is_plain_count(const struct query *query)
+void planner_settle(const struct planner *p, size_t number, struct plan *plan)
 {
-    for (size_t i = 0; i < query->aggregate_count; i++) {
-        const struct query_aggregate *aggregate = &query->aggregates[i];
-        if (aggregate->kind != AGGREGATE_COUNT || aggregate->of->kind != EXPRESSION_LITERAL ||
-            value_kind_of(aggregate->of->literal) == KIND_MISSING)
-            return false;
-    }
-    return query->aggregate_count > 0 && !query->where;
+    const struct constraints *constraints = p->constraints;
+    const struct expression *path = number < constraints->count ? constraints->items[number].path
+                                                                : NULL;
+
+    plan->is_decided = constraints->is_exact;
+    for (size_t i = 0; i < constraints->count; i++)
+        plan->is_decided &= i == number || (p->is_fulfilled >> i & 1);
+    plan->counts_rows = counts_rows(p->query, path);
+    plan->needs_document = result_needs_document(p->query, plan->counts_rows) ||
+                           (p->query->where && !plan->is_decided &&
+                            expression_uses_variable(p->query->where));
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------- */
@@ -161,11 +183,12 @@ static status plan_collection(struct planner *p, const struct plan_choice *wante
 {
     bool is_done;
 
-    if (is_plain_count(p->query) && p->source->partition.len == 0) {
+    if (!p->query->where && p->plan->counts_rows && p->source->partition.len == 0) {
         p->plan->choice.access = ACCESS_FIGURES;
         return STATUS_OK;
     }
     TRY(planner_partition(p));
+    planner_settle(p, CONSTRAINTS_MAX, p->plan);
     TRY(planner_points(p, &is_done));
     return is_done ? STATUS_OK : plan_scan(p, wanted);
 }
@@ -175,10 +198,10 @@ status plan_make(struct arena *arena, const struct query *query, const struct qu
 {
     struct planner planner = { .arena = arena, .query = query, .source = source, .plan = out };
 
-    *out = (struct plan){ .needs_document = needs_document(query) };
-    out->choice.access = ACCESS_NOTHING;
+    *out = (struct plan){ .choice.access = ACCESS_NOTHING };
     TRY(ARENA_NEW(arena, 1, &planner.constraints));
     TRY(ranges_derive(arena, query->where, planner.constraints));
+    planner_settle(&planner, CONSTRAINTS_MAX, out);
     if (!query->has_source || is_never_true(&planner))
         return STATUS_OK;
     if (source->collection)

@@ -18,6 +18,10 @@ struct plan {
     struct plan_choice choice;
     /* Documents have to be loaded; otherwise their keys are enough. */
     bool needs_document;
+    /* The rows are exactly those for which the condition is true: nobody need ask it again. */
+    bool is_decided;
+    /* All aggregates are counts of something that every row has. */
+    bool counts_rows;
     /* Rows come in the order that the query wants. */
     bool is_ordered;
     /* The index that has the order of the query, for all documents with a scalar there; NULL if none. */
@@ -34,8 +38,6 @@ struct plan {
     const struct range *ranges;
     size_t range_count; /* in the order in which they are walked */
     bool is_reverse;
-    /* A document can have several rows in the ranges; the right one is that of the value here. */
-    const struct expression *entry; /* NULL: each has one row at most */
 };
 
 /* `wanted` is the choice of an earlier page, NULL for the first one. INVALID if it cannot be followed

@@ -85,8 +85,7 @@ status planner_index(struct planner *p, const struct index *index,
     out->is_ordered = order && !p->query->is_distinct && !constraint->is_element &&
                       expression_equal(order->by, constraint->path);
     out->is_reverse = out->is_ordered && order->is_descending;
-    bool is_single = constraint->count == 1 && constraint->ranges[0].is_point;
-    out->entry = constraint->is_element || is_single ? NULL : constraint->path;
+    planner_settle(p, number == PLAN_BY_ORDER ? CONSTRAINTS_MAX : number, out);
     return order_ranges(p, constraint, out);
 }
 

@@ -39,14 +39,15 @@ static bool is_dotted_path(const struct expression *x, const struct path *path)
 }
 
 /* The only value that the condition allows at this path; false if it allows several. */
-static bool find_point(struct planner *p, const struct path *path, bytes *key_out)
+static bool find_point(struct planner *p, const struct path *path, bytes *key_out,
+                       unsigned *bit_out)
 {
     for (size_t i = 0; i < p->constraints->count; i++) {
         const struct constraint *c = &p->constraints->items[i];
         if (!c->is_element && c->count == 1 && c->ranges[0].is_point &&
             is_dotted_path(c->path, path) && !planner_shows_only(p, c->path)) {
             *key_out = c->ranges[0].start;
-            p->in_partition |= 1U << i;
+            *bit_out = 1U << i;
             return true;
         }
     }
@@ -60,17 +61,24 @@ status planner_partition(struct planner *p)
     const struct collection_definition *definition = &p->source->collection->definition;
     struct buffer prefix = buffer_in(p->arena);
     size_t given = encoded_count(p->source->partition), at = 0;
+    bytes scope = p->source->partition;
 
-    buffer_append(&prefix, p->source->partition);
+    buffer_append(&prefix, scope);
     for (; at < definition->partition_path_count; at++) {
         const struct path *path;
-        bytes key;
+        unsigned bit = 0;
+        bytes key = BYTES_NONE;
         TRY(path_parse(p->arena, definition->partition_paths[at], &path));
-        bool is_named = find_point(p, path, &key);
+        bool is_named = find_point(p, path, &key, &bit);
+        p->in_partition |= bit;
         if (at >= given && !is_named)
             break;
+        if (at >= given || bytes_starts_with(scope, key))
+            p->is_fulfilled |= bit;
         if (at >= given)
             buffer_append(&prefix, key);
+        else
+            scope = bytes_from(scope, key_value_length(scope, KEY_ASCENDING));
     }
     p->is_partition_whole = at == definition->partition_path_count;
     return buffer_finish(&prefix, &p->plan->partition);

@@ -14,11 +14,15 @@ struct planner {
     struct constraints *constraints;
     bool is_partition_whole;
     unsigned in_partition; /* bit i: constraint i is part of the partition */
+    unsigned is_fulfilled; /* bit i: ... and all documents there fulfil it */
     struct plan *plan;     /* what all candidates have in common */
 };
 
 /* Is it a path that documents show but do not store? */
 bool planner_shows_only(const struct planner *planner, const struct expression *path);
+/* Finds out what is left to do for each row of a way that fulfils the constraint with this number, CONSTRAINTS_MAX
+ * meaning none, and those of the partition. */
+void planner_settle(const struct planner *planner, size_t number, struct plan *plan);
 
 /* ---- by key (plan_key.c) ------------------------------------------------------------------------------ */
 

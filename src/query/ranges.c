@@ -7,6 +7,9 @@
  * Only scalars stand in an index at their own path; what could be true for an array or a document there
  * gives no constraint.
  *
+ * Often the constraints say as much as the condition itself; then they are exact, and rows found by them
+ * need not be asked again. They are not where a text was cut, or where something was left out.
+ *
  * Keeps: a row for which the condition is true fulfils every constraint. Pure apart from the arena.
  * Start reading at ranges_derive(). */
 #include "query/ranges.h"
@@ -200,7 +203,7 @@ static enum function mirrored(enum function function)
 }
 
 static status narrow(struct arena *arena, enum function function, struct value literal,
-                     struct range *range)
+                     struct range *range, bool *is_exact)
 {
     bytes key, after;
     bool is_cut;
@@ -215,6 +218,17 @@ static status narrow(struct arena *arena, enum function function, struct value l
         range->start = is_cut ? key : after;
     if (function == FUNCTION_greater_equal)
         range->start = key;
+    *is_exact &= !is_cut;
+    return STATUS_OK;
+}
+
+/* The only value that is allowed. */
+static status take_point(struct arena *arena, struct value value, struct constraint *constraint,
+                         struct constraints *out)
+{
+    constraint->count = 1;
+    TRY(point(arena, value, &constraint->ranges[0]));
+    out->is_exact = constraint->ranges[0].is_point;
     return STATUS_OK;
 }
 
@@ -235,11 +249,12 @@ static status derive_comparison(struct arena *arena, const struct expression *ca
     constraint = add(out, path, 1, arena, &s);
     if (!constraint || kind == KIND_MISSING)
         return s;
-    constraint->count = 1;
     if (function == FUNCTION_equal)
-        return point(arena, literal->literal, &constraint->ranges[0]);
+        return take_point(arena, literal->literal, constraint, out);
+    constraint->count = 1;
+    out->is_exact = true;
     TRY(whole_kind(arena, kind, &constraint->ranges[0]));
-    TRY(narrow(arena, function, literal->literal, &constraint->ranges[0]));
+    TRY(narrow(arena, function, literal->literal, &constraint->ranges[0], &out->is_exact));
     normalise(constraint);
     return STATUS_OK;
 }
@@ -262,9 +277,11 @@ static status derive_between(struct arena *arena, const struct expression *call,
     if (!constraint || !is_possible)
         return s;
     constraint->count = 1;
+    out->is_exact = true;
     TRY(whole_kind(arena, kind, &constraint->ranges[0]));
-    TRY(narrow(arena, FUNCTION_greater_equal, low->literal, &constraint->ranges[0]));
-    TRY(narrow(arena, FUNCTION_less_equal, high->literal, &constraint->ranges[0]));
+    TRY(narrow(arena, FUNCTION_greater_equal, low->literal, &constraint->ranges[0],
+               &out->is_exact));
+    TRY(narrow(arena, FUNCTION_less_equal, high->literal, &constraint->ranges[0], &out->is_exact));
     normalise(constraint);
     return STATUS_OK;
 }
@@ -284,8 +301,12 @@ static status derive_in(struct arena *arena, const struct expression *call, stru
     constraint = add(out, call->args[0], call->count - 1, arena, &s);
     if (!constraint)
         return s;
-    for (size_t i = 1; i < call->count; i++)
-        TRY(point(arena, call->args[i]->literal, &constraint->ranges[constraint->count++]));
+    out->is_exact = true;
+    for (size_t i = 1; i < call->count; i++) {
+        struct range *range = &constraint->ranges[constraint->count++];
+        TRY(point(arena, call->args[i]->literal, range));
+        out->is_exact &= range->is_point;
+    }
     normalise(constraint);
     return STATUS_OK;
 }
@@ -302,6 +323,7 @@ static status derive_kind(struct arena *arena, const struct expression *call, en
     if (!constraint)
         return s;
     constraint->count = 1;
+    out->is_exact = true;
     return whole_kind(arena, kind, &constraint->ranges[0]);
 }
 
@@ -317,8 +339,7 @@ static status derive_bool(struct arena *arena, const struct expression *path, bo
     constraint = add(out, path, 1, arena, &s);
     if (!constraint)
         return s;
-    constraint->count = 1;
-    return point(arena, value_bool(truth), &constraint->ranges[0]);
+    return take_point(arena, value_bool(truth), constraint, out);
 }
 
 /* Strings that begin with `prefix`: their encodings do, up to the mark that ends a string. */
@@ -338,6 +359,7 @@ static status derive_prefix(struct arena *arena, const struct expression *path, 
     constraint->ranges[0] = (struct range){ .kind = KIND_STRING };
     TRY(value_of_text(arena, prefix, &text));
     TRY(range_encode_entry(arena, text, &key, &is_cut));
+    out->is_exact = !is_cut;
     key.len--;
     return between(arena, key, key, &constraint->ranges[0]);
 }
@@ -368,7 +390,10 @@ static status derive_text(struct arena *arena, const struct expression *call,
                                     value_is_true(call->args[2]->literal))) {
         return STATUS_OK;
     }
-    return derive_prefix(arena, call->args[0], prefix, out);
+    TRY(derive_prefix(arena, call->args[0], prefix, out));
+    /* What follows the front of a pattern is not looked at, nor is a third argument. */
+    out->is_exact &= call->function == FUNCTION_starts_with && call->count == 2;
+    return STATUS_OK;
 }
 
 static status derive_element(struct arena *arena, const struct expression *call,
@@ -384,8 +409,9 @@ static status derive_element(struct arena *arena, const struct expression *call,
     if (!constraint)
         return s;
     constraint->is_element = true;
-    constraint->count = 1;
-    return point(arena, call->args[1]->literal, &constraint->ranges[0]);
+    TRY(take_point(arena, call->args[1]->literal, constraint, out));
+    out->is_exact &= call->count == 2;
+    return STATUS_OK;
 }
 
 /* ---- AND, OR and everything ------------------------------------------------------------------------- */
@@ -406,19 +432,24 @@ static status derive_and(struct arena *arena, const struct expression *call,
                          struct constraints *out)
 {
     struct constraints *one;
+    bool is_exact = true;
 
     TRY(ARENA_NEW(arena, 1, &one));
     for (size_t i = 0; i < call->count; i++) {
         one->count = 0;
         TRY(derive(arena, call->args[i], one));
+        is_exact &= one->is_exact;
         for (size_t j = 0; j < one->count; j++) {
             struct constraint *same = same_path(out, &one->items[j]);
             if (same)
                 TRY(intersect(arena, same, &one->items[j]));
             else if (out->count < CONSTRAINTS_MAX)
                 out->items[out->count++] = one->items[j];
+            else
+                is_exact = false;
         }
     }
+    out->is_exact = is_exact;
     return STATUS_OK;
 }
 
@@ -439,17 +470,21 @@ static status join_all(struct arena *arena, struct constraints *into, struct con
     return STATUS_OK;
 }
 
+/* Exact only if all sides speak of one and the same path, and of nothing else. */
 static status derive_or(struct arena *arena, const struct expression *call, struct constraints *out)
 {
     struct constraints *one;
 
     TRY(ARENA_NEW(arena, 1, &one));
     TRY(derive(arena, call->args[0], out));
+    bool is_exact = out->is_exact && out->count == 1;
     for (size_t i = 1; i < call->count && out->count; i++) {
         one->count = 0;
         TRY(derive(arena, call->args[i], one));
+        is_exact &= one->is_exact && one->count == 1;
         TRY(join_all(arena, out, one));
     }
+    out->is_exact = is_exact && out->count == 1;
     for (size_t i = 0; i < out->count; i++)
         normalise(&out->items[i]);
     return STATUS_OK;
@@ -494,6 +529,7 @@ static status derive_call(struct arena *arena, const struct expression *x, struc
 
 static status derive(struct arena *arena, const struct expression *x, struct constraints *out)
 {
+    out->is_exact = false;
     if (x->kind == EXPRESSION_MEMBER)
         return derive_bool(arena, x, true, out);
     return x->kind == EXPRESSION_CALL ? derive_call(arena, x, out) : STATUS_OK;
@@ -502,6 +538,7 @@ static status derive(struct arena *arena, const struct expression *x, struct con
 status ranges_derive(struct arena *arena, const struct expression *where, struct constraints *out)
 {
     out->count = 0;
+    out->is_exact = true;
     return where ? derive(arena, where, out) : STATUS_OK;
 }
 

@@ -26,6 +26,7 @@ enum { CONSTRAINTS_MAX = 16 };
 struct constraints {
     struct constraint items[CONSTRAINTS_MAX];
     size_t count;
+    bool is_exact; /* the condition is true for every row that fulfils all of them */
 };
 
 /* What follows from `where` being true. What is left out (NOT, functions, more than fit) only makes the

@@ -63,6 +63,8 @@ TEST(query_long_text, comparisons_through_the_index_find_what_a_scan_finds)
             CHECK_EQ(e.access, ACCESS_INDEX, "%s", sql);
             CHECK_THAT(strcmp(got, want) == 0, "%s with %zu: %s, want %s", sql, lengths[j / 2], got,
                        want);
+            sql = arena_format(w.arena, "SELECT VALUE COUNT(1) FROM c WHERE %s", conditions[i]);
+            CHECK_STRING(ask(&w, "indexed", sql, &how, &e), ask(&w, "plain", sql, &how, &e));
         }
     }
     world_close(&w);

@@ -93,7 +93,7 @@ TEST(query_plan, conditions_on_indexed_paths_use_the_index)
             "index /n/? rows=1 documents=1 given=1"),
         ROW("SELECT * FROM c WHERE c.g = 'low' AND c.n = 39",
             "index /n/? rows=1 documents=1 given=0"),
-        ROW("SELECT VALUE COUNT(1) FROM c WHERE c.n < 5", "index /n/? rows=5 documents=5 given=1"),
+        ROW("SELECT VALUE SUM(c.n) FROM c WHERE c.n < 5", "index /n/? rows=5 documents=5 given=1"),
     };
     struct world w;
 
@@ -173,11 +173,137 @@ TEST(query_plan, order_comes_from_the_index_where_it_can)
     world_close(&w);
 }
 
+TEST(query_plan, counts_that_an_index_decides_load_no_document)
+{
+    static const struct row rows[] = {
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE c.n >= 3 AND c.n < 9",
+            "index /n/? rows=6 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(c) FROM c WHERE c.n BETWEEN 3 AND 5",
+            "index /n/? rows=3 documents=0 given=1"),
+        ROW("SELECT COUNT(c.n) AS a, COUNT('x') AS b FROM c WHERE c.n IN (1, 2, 700)",
+            "index /n/? rows=2 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE c.n = 1 OR c.n > 37",
+            "index /n/? rows=3 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE STARTSWITH(c.g, 'lo')",
+            "index /g/? rows=20 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE IS_NUMBER(c.o['x y'])",
+            "index /o/\"x y\"/? rows=20 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE ARRAY_CONTAINS(c.tags, 'u')",
+            "index /tags/[]/? rows=20 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE c.pk = 'p1'", "keys rows=10 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE c.pk = 'p1' AND c.g = 'low'",
+            "index /g/? rows=5 documents=0 given=1"),
+        ROW("SELECT VALUE 7 FROM c WHERE c.n > 37", "index /n/? rows=2 documents=0 given=2"),
+        ROW("SELECT TOP 1 VALUE 7 FROM c WHERE c.n > 36", "index /n/? rows=1 documents=0 given=1"),
+    };
+    const struct asking in_p1 = { .partition = "['p1']" };
+    struct world w;
+
+    fill(&w, "all: paths +/*");
+    check_ways(&w, rows, ARRAY_COUNT(rows), NULL);
+    CHECK_STRING(ask(&w, "c", rows[0].sql, NULL, NULL), "[6]");
+    CHECK_STRING(ask(&w, "c", rows[2].sql, NULL, NULL), "[{\"a\":2,\"b\":2}]");
+    CHECK_STRING(ask(&w, "c", rows[7].sql, NULL, NULL), "[10]");
+    CHECK_STRING(ask(&w, "c", rows[7].sql, &in_p1, NULL), "[10]");
+    CHECK_STRING(ask(&w, "c", rows[8].sql, &in_p1, NULL), "[5]");
+    world_close(&w);
+}
+
+/* Whatever the index cannot tell is still asked of the documents. */
+TEST(query_plan, counts_that_an_index_does_not_decide_look_at_documents)
+{
+    static const struct {
+        const char *condition, *want;
+    } rows[] = {
+        {"c.n > 35 AND c.g = 'high' AND c.big < 38000", "[2]" },
+        { "c.n < 9 AND c.n != 3",                       "[8]" },
+        { "c.n < 9 OR c.g = 'high'",                    "[29]"},
+        { "(c.n < 9 AND c.g = 'low') OR c.n = 39",      "[10]"},
+        { "c.g LIKE 'h%h'",                             "[20]"},
+        { "c.g LIKE 'h%x'",                             "[0]" },
+        { "STARTSWITH(c.g, 'LO', true)",                "[20]"},
+        { "STARTSWITH(c.g, 'lo', null)",                "[0]" },
+        { "ARRAY_CONTAINS(c.tags, 't', null)",          "[0]" },
+        { "ARRAY_CONTAINS(c.tags, 't') AND c.n > 36",   "[2]" },
+        { "c.n >= 0 AND IS_DEFINED(c.o)",               "[20]"},
+        { "NOT (c.n < 35)",                             "[5]" },
+        { "c.pk = 'p1' AND c.n > 30 AND c._ts >= 0",    "[2]" },
+    };
+    const struct asking in_p2 = { .partition = "['p2']" };
+    struct world w;
+
+    fill(&w, "all: paths +/*");
+    EACH_ROW(rows, r) {
+        const char *sql = arena_format(w.arena, "SELECT VALUE COUNT(1) FROM c WHERE %s",
+                                       r->condition);
+        const char *got = ask(&w, "c", sql, NULL, NULL);
+        CHECK_THAT(strcmp(got, r->want) == 0, "%s: %s, want %s", sql, got, r->want);
+    }
+    /* The scope and the condition name different partitions. */
+    CHECK_STRING(ask(&w, "c", "SELECT VALUE COUNT(1) FROM c WHERE c.pk = 'p1'", &in_p2, NULL),
+                 "[0]");
+    world_close(&w);
+}
+
+TEST(query_plan, counts_by_index_leave_the_dead_out)
+{
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_NEVER, "all: paths +/*");
+    for (int i = 0; i < 30; i++)
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'n':%d%s}", i, i, i % 3 ? "" : ",'ttl':5"),
+                      OK);
+    CHECK_STRING(ask(&w, "c", "SELECT VALUE COUNT(1) FROM c WHERE c.n < 12", NULL, NULL), "[12]");
+    world_pass(&w, 5000);
+    CHECK_STRING(ask(&w, "c", "SELECT VALUE COUNT(1) FROM c WHERE c.n < 12", NULL, NULL), "[8]");
+    CHECK_STRING(way_of(&w, "SELECT VALUE COUNT(1) FROM c WHERE c.n < 12", NULL),
+                 "index /n/? rows=8 documents=0 given=1");
+    world_close(&w);
+}
+
+TEST(query_plan, of_fields_with_one_name_only_the_first_counts)
+{
+    static const char *const questions[] = {
+        "SELECT VALUE COUNT(1) FROM c WHERE c.n >= 0",
+        "SELECT VALUE COUNT(1) FROM c WHERE c.n = 2",
+        "SELECT VALUE COUNT(1) FROM c WHERE c.o.y = 2",
+        "SELECT VALUE c._id FROM c WHERE c.n >= 0 ORDER BY c.n",
+        "SELECT VALUE c._id FROM c WHERE c.many = 2",
+    };
+    struct buffer many;
+    struct world w;
+    bytes text;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "indexed", TTL_OFF, "all: paths +/*");
+    world_collection(&w, "plain", TTL_OFF, "");
+    many = buffer_in(w.arena);
+    for (int i = 0; i < 50; i++)
+        buffer_append_text(&many, arena_format(w.arena, ",'f%d':%d", i, i));
+    CHECK_OK(buffer_finish(&many, &text));
+    for (int i = 0; i < 2; i++) {
+        const char *collection = i ? "indexed" : "plain";
+        CHECK_WRITTEN(world_insert(&w, collection, "{'_id':1,'n':1,'n':2,'o':{'x':1},'o':{'y':2}}"),
+                      OK);
+        CHECK_WRITTEN(world_insert(&w, collection, "{'_id':2,'n':0}"), OK);
+        CHECK_WRITTEN(world_insert(&w, collection, "{'_id':3,'many':1%.*s,'many':2}", (int)text.len,
+                                   (const char *)text.data),
+                      OK);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(questions); i++)
+        CHECK_STRING(ask(&w, "indexed", questions[i], NULL, NULL),
+                     ask(&w, "plain", questions[i], NULL, NULL));
+    CHECK_STRING(ask(&w, "indexed", questions[0], NULL, NULL), "[2]");
+    world_close(&w);
+}
+
 TEST(query_plan, counting_all_looks_at_no_row)
 {
     static const struct row rows[] = {
         ROW("SELECT VALUE COUNT(1) FROM c", "figures rows=0 documents=0 given=1"),
         ROW("SELECT COUNT(1) AS n, COUNT('x') AS m FROM c", "figures rows=0 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(c) FROM c", "figures rows=0 documents=0 given=1"),
         ROW("SELECT VALUE COUNT(c.n) FROM c", "slots rows=40 documents=40 given=1"),
         ROW("SELECT * FROM c WHERE c.n = undefined", "nothing rows=0 documents=0 given=0"),
         ROW("SELECT * FROM c WHERE c.n > 5 AND c.n < 2", "nothing rows=0 documents=0 given=0"),
@@ -210,9 +336,9 @@ TEST(query_plan, an_index_that_is_not_ready_is_not_used)
 TEST(query_plan, sums_over_much_of_a_collection_read_it_as_it_lies)
 {
     static const struct row rows[] = {
-        ROW("SELECT VALUE COUNT(1) FROM c WHERE c.n < 100",
+        ROW("SELECT VALUE SUM(c.n) FROM c WHERE c.n < 100",
             "index /n/? rows=100 documents=100 given=1"),
-        ROW("SELECT VALUE COUNT(1) FROM c WHERE c.n < 600",
+        ROW("SELECT VALUE SUM(c.n) FROM c WHERE c.n < 600",
             "slots rows=1200 documents=1200 given=1"),
         ROW("SELECT TOP 1 VALUE c.n FROM c WHERE c.n > 600 ORDER BY c.g",
             "slots sorted rows=1200 documents=1201 given=1"),
@@ -226,10 +352,10 @@ TEST(query_plan, sums_over_much_of_a_collection_read_it_as_it_lies)
     for (int i = 0; i < 1200; i++)
         CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'n':%d,'g':%d}", i, i, i % 7), OK);
     check_ways(&w, rows, ARRAY_COUNT(rows), NULL);
-    CHECK_STRING(ask(&w, "c", "SELECT VALUE COUNT(1) FROM c WHERE c.n < 600", NULL, NULL), "[600]");
-    CHECK_STRING(ask(&w, "c", "SELECT VALUE COUNT(1) FROM c WHERE c.n < 600", &little, NULL),
-                 "[600]");
-    CHECK_STRING(way_of(&w, "SELECT VALUE COUNT(1) FROM c WHERE c.n < 600", &little),
+    CHECK_STRING(ask(&w, "c", "SELECT VALUE SUM(1) FROM c WHERE c.n < 600", NULL, NULL), "[600]");
+    CHECK_STRING(ask(&w, "c", "SELECT VALUE SUM(c.n) FROM c WHERE c.n < 600", &little, NULL),
+                 "[179700]");
+    CHECK_STRING(way_of(&w, "SELECT VALUE SUM(c.n) FROM c WHERE c.n < 600", &little),
                  "index /n/? rows=600 documents=600 given=1");
     world_close(&w);
 }
