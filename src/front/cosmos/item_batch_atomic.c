@@ -156,6 +156,36 @@ static status take_refusal(struct call *call, struct batch *batch, status refusa
     return refusal;
 }
 
+static bool has_unique_key(const struct collection *collection)
+{
+    for (size_t i = 0; i < collection->index_count; i++) {
+        if (collection->indexes[i].definition.is_unique)
+            return true;
+    }
+    return false;
+}
+
+/* Playing through does not know unique keys; so an operation in front of the one that failed may have had
+ * to fail first. The engine is asked, with a last write that it has to refuse. */
+static status fail_at(struct call *call, struct batch *batch, struct batch_op *failed,
+                      bool *is_raced_out)
+{
+    if (batch->write_count == 0 || !has_unique_key(call->collection))
+        return reply_failed(call, batch);
+    batch->writes[batch->write_count] = (struct write_op){ .collection = call->collection,
+                                                           .kind = WRITE_DELETE,
+                                                           .key = batch->writes[0].key,
+                                                           .own_ttl = TTL_ABSENT,
+                                                           .if_seq = UINT64_MAX };
+    status s = document_write(&call->request, batch->writes, batch->write_count + 1,
+                              WRITE_ALL_OR_NOTHING);
+    ASSERT(s.code != OK);
+    if (batch->writes[batch->write_count].outcome.code != OK)
+        return reply_failed(call, batch);
+    batch_op_fail(failed, FAIL_NONE); /* not the first one; it may be played again */
+    return take_refusal(call, batch, s, is_raced_out);
+}
+
 /* ---- committing ------------------------------------------------------------------------------------- */
 
 static status reply_committed(struct call *call)
@@ -182,7 +212,7 @@ static status run_once(struct call *call, struct batch *batch, bool *is_raced_ou
     for (size_t i = 0; i < batch->count; i++) {
         TRY(batch_settle(call, &batch->ops[i], play(call, batch, i)));
         if (batch_op_failed(&batch->ops[i]))
-            return reply_failed(call, batch);
+            return fail_at(call, batch, &batch->ops[i], is_raced_out);
     }
     if (batch->write_count == 0)
         return batch_reply(call, batch);

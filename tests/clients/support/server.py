@@ -46,9 +46,13 @@ class Server:
     def __init__(self, *options):
         self.data = tempfile.mkdtemp(prefix="mayfly-clients-")
         self.errors = tempfile.TemporaryFile()
+        self.options = options
+        self.start()
+
+    def start(self):
         self.certificate = None
         self.process = subprocess.Popen(
-            [MAYFLY, "serve", "--data", self.data, "--cosmos", "127.0.0.1:0", "--test-commands", *options],
+            [MAYFLY, "serve", "--data", self.data, "--cosmos", "127.0.0.1:0", "--test-commands", *self.options],
             stdout=subprocess.PIPE, stderr=self.errors)
         self.output = b""
         for _ in range(10):
@@ -99,6 +103,17 @@ class Server:
         self.process.wait(SECONDS_MAX)
         self.process.stdout.close()
         shutil.rmtree(self.data, ignore_errors=True)
+
+    def restart(self, is_kill=False):
+        """Ends the process, in order or at once, and starts another one on the same data and another port."""
+        if is_kill:
+            self.process.kill()
+        else:
+            self.process.terminate()
+        code = self.process.wait(SECONDS_MAX)
+        assert is_kill or code == 0, f"the server ended with {code}"
+        self.process.stdout.close()
+        self.start()
 
     def connect(self, is_secure=False):
         plain = socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS_MAX)

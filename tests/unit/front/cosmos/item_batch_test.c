@@ -127,6 +127,13 @@ TEST(item_batch, a_unique_key_fails_its_operation)
                                    "'email':'x'}}]");
     CHECK_STRING(item_statuses(&f, &answer), "424 409");
     answer =
+        item_batch(&f, P,
+                   "[" CREATE("c") ",{'operationType':'Create','resourceBody':{'id':'b','pk':'p',"
+                                   "'email':'x'}}," CREATE("a") "," READ("none") "]");
+    CHECK_STRING(item_statuses(&f, &answer), "424 409 424 424"); /* it is the first that fails */
+    answer = item_batch(&f, P, "[" CREATE("c") "," READ("none") "]");
+    CHECK_STRING(item_statuses(&f, &answer), "424 404");
+    answer =
         item_bulk(&f, ON,
                   "[" CREATE("c") ",{'operationType':'Create','resourceBody':{'id':'b','pk':'p',"
                                   "'email':'x'}}]");
