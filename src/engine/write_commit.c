@@ -160,8 +160,9 @@ static void put_new(struct engine *engine, struct storage_batch *batch,
 }
 
 /* A document may have died between the moment the write looked and this one; others may have seen it
- * dead, and dead is for ever. Replacing or deleting it then fails, an upsert begins a new life, and so
- * does an insert behind a delete; from there on everything is as it was planned. */
+ * dead, and dead is for ever. Replacing or deleting it then fails, an upsert begins a new life unless it
+ * was for the version that died, and so does an insert behind a delete; from there on everything is as it
+ * was planned. */
 static bool has_died_since(struct engine *engine, const struct document_change *change, time_ms now)
 {
     /* The old document is at hand wherever a TTL index may be younger than its stamp. */
@@ -170,23 +171,31 @@ static bool has_died_since(struct engine *engine, const struct document_change *
                                  engine->group_arena, now) == DEAD;
 }
 
+static bool begins_life(const struct write_op *op)
+{
+    return op->kind == WRITE_INSERT || (op->kind == WRITE_UPSERT && op->if_seq == 0);
+}
+
+static status late_death(const struct write_op *op)
+{
+    return status_of(op->kind == WRITE_UPSERT ? PRECONDITION : NOT_FOUND,
+                     "the document expired while it was being written");
+}
+
 static status settle_late_deaths(struct write *write, time_ms now)
 {
-    const status gone = status_of(NOT_FOUND, "the document expired while it was being written");
-
     for (size_t i = 0; i < write->op_count; i++) {
         struct document_change *change = write->steps[i].change;
         struct write_op *op = &write->ops[i];
         if (!has_died_since(write->request->engine, change, now) || change->is_reborn)
             continue;
         op->was_there = false;
-        write->steps[i].is_birth = change->is_reborn = op->kind == WRITE_UPSERT ||
-                                                       op->kind == WRITE_INSERT;
+        write->steps[i].is_birth = change->is_reborn = begins_life(op);
         if (change->is_reborn)
             continue;
-        op->outcome = gone;
+        op->outcome = late_death(op);
         if (write->mode == WRITE_ALL_OR_NOTHING)
-            return gone;
+            return op->outcome;
         write->steps[i].change = NULL;
     }
     for (struct document_change *change = write->changes; change; change = change->next) {
@@ -261,6 +270,24 @@ static void note_backlogs(const struct write *write)
     }
 }
 
+/* One operation failed all, as it does before the commit: only its outcome says so. */
+static bool is_refused(const struct write *write)
+{
+    bool has_failed = false;
+
+    for (size_t i = 0; i < write->op_count; i++)
+        has_failed |= write->ops[i].outcome.code != OK;
+    return has_failed && write->mode == WRITE_ALL_OR_NOTHING;
+}
+
+static void fail_operations(struct write *write, status outcome)
+{
+    for (size_t i = 0; i < write->op_count; i++) {
+        if (write->ops[i].outcome.code == OK)
+            write->ops[i].outcome = outcome;
+    }
+}
+
 void write_finish(struct commit *commit, status outcome)
 {
     struct write *write = commit->owner;
@@ -272,10 +299,8 @@ void write_finish(struct commit *commit, status outcome)
         note_backlogs(write);
         count_operations(write);
     }
-    for (size_t i = 0; outcome.code != OK && i < write->op_count; i++) {
-        if (write->ops[i].outcome.code == OK)
-            write->ops[i].outcome = outcome;
-    }
+    if (outcome.code != OK && !is_refused(write))
+        fail_operations(write, outcome);
     write_release(write);
     if (done)
         done(context, outcome);

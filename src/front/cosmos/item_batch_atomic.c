@@ -188,15 +188,15 @@ static status fail_at(struct call *call, struct batch *batch, struct batch_op *f
 
 /* ---- committing ------------------------------------------------------------------------------------- */
 
+/* On the committing thread. An item may have expired since the batch was played through: then the engine
+ * has refused the commit because of the operation on it. */
 static status reply_committed(struct call *call)
 {
     struct batch *batch = call->context;
+    bool is_raced;
 
-    if (call->outcome.code == NOT_FOUND)
-        return call_fail(call, FAIL_RETRY,
-                         "An item of the batch expired while the batch was being written; nothing "
-                         "was written. Retry the batch.");
-    TRY(call->outcome);
+    if (call->outcome.code != OK)
+        return take_refusal(call, batch, call->outcome, &is_raced);
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->ops[i].write)
             batch_take_outcome(&batch->ops[i]);

@@ -441,9 +441,19 @@ static void let_time_pass_after(struct ageing_storage *ageing, struct world *w, 
     w->storage->backend = &ageing->backend;
 }
 
-enum late_way { LATE_REPLACE, LATE_DELETE, LATE_PATCH, LATE_UPSERT, LATE_BATCH, LATE_BULK };
+enum late_way {
+    LATE_REPLACE,
+    LATE_DELETE,
+    LATE_PATCH,
+    LATE_UPSERT,
+    LATE_UPSERT_OF_VERSION,
+    LATE_BATCH,
+    LATE_BATCH_OF_VERSION,
+    LATE_BULK,
+    LATE_BULK_STOPS
+};
 
-static struct cosmos_answer write_late(struct cosmos_face *f, enum late_way way)
+static struct cosmos_answer write_late(struct cosmos_face *f, enum late_way way, const char *etag)
 {
     switch (way) {
     case LATE_REPLACE:
@@ -454,6 +464,20 @@ static struct cosmos_answer write_late(struct cosmos_face *f, enum late_way way)
         return item_patch(f, P, "a", "[{'op':'set','path':'/v','value':1}]");
     case LATE_UPSERT:
         return item_upsert(f, P, "{'id':'a','pk':'p'}");
+    case LATE_UPSERT_OF_VERSION:
+        return item_upsert(f, arena_format(f->world.arena, "pk: ['p']\nif-match: %s", etag),
+                           "{'id':'a','pk':'p'}");
+    case LATE_BATCH_OF_VERSION:
+        return item_batch(f, P,
+                          "[{'operationType':'Create','resourceBody':{'id':'b','pk':'p'}},"
+                          "{'operationType':'Upsert','resourceBody':{'id':'a','pk':'p'},"
+                          "'ifMatch':'\\'%.*s\\''}]",
+                          (int)strlen(etag) - 2, etag + 1);
+    case LATE_BULK_STOPS:
+        return item_bulk(f, P,
+                         "[{'operationType':'Create','resourceBody':{'id':'b','pk':'p'}},"
+                         "{'operationType':'Replace','id':'a','resourceBody':{'id':'a','pk':'p'}},"
+                         "{'operationType':'Create','resourceBody':{'id':'c','pk':'p'}}]");
     case LATE_BATCH:
         return item_batch(f, P,
                           "[{'operationType':'Create','resourceBody':{'id':'b','pk':'p'}},"
@@ -474,14 +498,17 @@ TEST(item_ttl, B_5_an_item_that_dies_while_it_is_written_stays_dead)
         const char *why;
         enum late_way way;
         unsigned want;
-        const char *left;
+        const char *statuses, *left;
     } rows[] = {
-        {"replace finds none",        LATE_REPLACE, 404, "" },
-        { "delete finds none",        LATE_DELETE,  404, "" },
-        { "patch finds none",         LATE_PATCH,   404, "" },
-        { "upsert begins anew",       LATE_UPSERT,  201, "a"},
-        { "a batch is to be retried", LATE_BATCH,   449, "" },
-        { "bulk loses one",           LATE_BULK,    207, "b"},
+        {"replace finds none",        LATE_REPLACE,           404, "",            "" },
+        { "delete finds none",        LATE_DELETE,            404, "",            "" },
+        { "patch finds none",         LATE_PATCH,             404, "",            "" },
+        { "upsert begins anew",       LATE_UPSERT,            201, "",            "a"},
+        { "its etag matches nothing", LATE_UPSERT_OF_VERSION, 412, "",            "" },
+        { "a batch fails there",      LATE_BATCH,             207, "424 404",     "" },
+        { "in a batch too",           LATE_BATCH_OF_VERSION,  207, "424 412",     "" },
+        { "bulk loses one",           LATE_BULK,              207, "201 404",     "b"},
+        { "bulk stops there",         LATE_BULK_STOPS,        207, "201 404 424", "b"},
     };
 
     EACH_ROW(rows, r) {
@@ -490,15 +517,17 @@ TEST(item_ttl, B_5_an_item_that_dies_while_it_is_written_stays_dead)
             struct cosmos_face f;
             struct ageing_storage ageing;
             items_open(&f, 10);
-            CHECK_ANSWER(item_create(&f, P, "{'id':'a','pk':'p'}"), 201);
+            struct cosmos_answer made = item_create(&f, P, "{'id':'a','pk':'p'}");
             world_at(&f.world, 9999);
             let_time_pass_after(&ageing, &f.world, gets);
-            struct cosmos_answer answer = write_late(&f, r->way);
+            struct cosmos_answer answer = write_late(&f, r->way, item_etag(&f, &made));
             f.world.storage->backend = ageing.inner;
             if (ageing.gets_before == 0) {
                 tried++;
                 CHECK_EQ(answer.status, r->want, "%s, after %u reads: %.*s", r->why, gets,
                          (int)answer.body.len, (const char *)answer.body.data);
+                if (answer.status == 207)
+                    CHECK_STRING(item_statuses(&f, &answer), r->statuses);
                 struct cosmos_answer feed = item_feed(&f, "");
                 CHECK_STRING(item_ids(&f, &feed), r->left);
             }
