@@ -167,7 +167,7 @@ static void report(const char *what, size_t connections, double *ratios, size_t 
 static const char *headed_healthz(void)
 {
     static char request[REQUEST_BYTES];
-    struct text text = { .data = request };
+    struct text text = text_in(request, sizeof(request));
 
     put_head(&text, "GET", "/healthz", "docs", "dbs/d/colls/c/docs/i0");
     put(&text, "x-ms-documentdb-partitionkey: [\"p0000\"]\r\n\r\n");
