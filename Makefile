@@ -40,6 +40,10 @@ run: ## install what is missing, build and start the server (ARGS="--data DIR ..
 	@+$(MAKE) $(BUILD)/mayfly
 	@exec $(BUILD)/mayfly serve $(ARGS)
 
+test: ## install what is missing, build, and run every test (what CI runs; minutes)
+	@tools/setup run test
+	@$(RUN_TESTS) build tidy unit model san tsan crash fuzz clients
+
 clean: ## remove everything that was built
 	rm -rf $(BUILD)
 

@@ -6,10 +6,6 @@ unit_of = $(if $(UNIT_SOURCES),$(BUILD)/$(1)/unit)
 tests_of = $(unit_of) $(addprefix $(BUILD)/$(1)/,$(if $(ROOMS),,$(MODELS)))
 export FILTER ROOMS SCALE SEED
 
-test: ## install what is missing, build, and run every test (what CI runs; minutes)
-	@tools/setup run test
-	@$(RUN_TESTS) build tidy unit model san tsan crash fuzz clients
-
 .PHONY: test-build
 test-build: all $(call tests_of,release) $(call tests_of,san) $(call tests_of,tsan) \
             $(addprefix $(BUILD)/release/,$(CRASHES)) $(addprefix $(BUILD)/fuzz/,$(FUZZERS))

@@ -23,11 +23,6 @@ time_ms expiry_earlier(time_ms a, time_ms b)
     return a < b ? a : b;
 }
 
-time_ms expiry_later(time_ms a, time_ms b)
-{
-    return a > b ? a : b;
-}
-
 static time_ms written_at_ms(const struct stamp *stamp)
 {
     return stamp->written_at_s * SECOND_MS;

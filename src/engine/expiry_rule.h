@@ -101,7 +101,6 @@ time_ms expiry_lane_horizon(const struct expiry_policy *policy, unsigned lane, t
 time_ms expiry_lane_deadline(const struct expiry_policy *policy, unsigned lane, time_ms order);
 bool expiry_is_due(time_ms deadline, time_ms now);
 time_ms expiry_earlier(time_ms a, time_ms b);
-time_ms expiry_later(time_ms a, time_ms b);
 /* The second into which a moment falls, before 1970 too. */
 int64_t expiry_second_of(time_ms at);
 /* Last whole second of a lane that lies completely at or below the horizon. */

@@ -253,17 +253,12 @@ static status check_item(struct build *build, size_t at)
     TRY(document_judge(build->engine, NULL, build->arena, build->collection, &item->stamp,
                        build->request->now, &verdict));
     item->is_current = verdict == ALIVE;
-    TRY(ARENA_NEW(build->arena, item->entries.count, &item->row_keys));
-    for (size_t i = 0; item->is_current && i < item->entries.count; i++) {
-        struct buffer key = buffer_in(build->arena);
-        row_key_index(&key, build->index->id);
-        buffer_append(&key, item->entries.items[i].values);
-        buffer_append(&key, item->key);
-        TRY(buffer_finish(&key, &item->row_keys[i]));
-        if (build->index->definition.is_unique) {
-            TRY(look_inside_batch(build, at, item->entries.items[i].values));
-            TRY(look_for_clash(build, item, item->entries.items[i].values));
-        }
+    if (!item->is_current)
+        return STATUS_OK;
+    TRY(index_row_keys(build->arena, &item->entries, item->key, &item->row_keys));
+    for (size_t i = 0; build->index->definition.is_unique && i < item->entries.count; i++) {
+        TRY(look_inside_batch(build, at, item->entries.items[i].values));
+        TRY(look_for_clash(build, item, item->entries.items[i].values));
     }
     return STATUS_OK;
 }

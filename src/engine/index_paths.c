@@ -269,13 +269,10 @@ static status collect_names(struct arena *arena, bytes document, struct names *o
     struct field field;
     size_t at = 0;
 
-    *out = (struct names){ 0 };
-    while (document_next(&fields, &field))
-        out->count++;
+    *out = (struct names){ .count = document_field_count(document) };
     if (out->count <= FEW_NAMES)
         return STATUS_OK;
     TRY(ARENA_NEW(arena, out->count, &out->sorted));
-    fields = document_fields(document);
     while (document_next(&fields, &field))
         out->sorted[at++] = field.name;
     qsort(out->sorted, out->count, sizeof(out->sorted[0]), compare_names);

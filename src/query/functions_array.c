@@ -6,16 +6,12 @@
 status function_array_length(struct evaluation *e, const struct expression *call, struct value *out)
 {
     struct value array;
-    struct field field;
-    int64_t count = 0;
 
     TRY(evaluate(e, call->args[0], &array));
     if (array.type != VALUE_ARRAY)
         return STATUS_OK;
-    struct document_walk walk = document_fields(value_document(array));
-    while (document_next(&walk, &field))
-        count++;
-    return value_of_int64(e->arena, count, out);
+    size_t count = document_field_count(value_document(array));
+    return value_of_int64(e->arena, (int64_t)count, out);
 }
 
 /* Does the document have all fields of the other, with equal values? */
@@ -128,19 +124,18 @@ status function_array_slice(struct evaluation *e, const struct expression *call,
 {
     struct value v[3];
     struct field field;
-    int64_t start, most = INT64_MAX, count = 0, at = 0;
+    int64_t start, most = INT64_MAX, at = 0;
 
     TRY(call_take(e, call, v, 3));
     if (v[0].type != VALUE_ARRAY || !value_as_int64(v[1], &start) ||
         (call_has(call, 2) && !value_as_int64(v[2], &most)))
         return STATUS_OK;
-    struct document_walk walk = document_fields(value_document(v[0]));
-    while (document_next(&walk, &field))
-        count++;
+    bytes array = value_document(v[0]);
+    int64_t count = (int64_t)document_field_count(array);
     if (start < 0)
         start = start < -count ? 0 : start + count;
     struct call_list list = call_list_begin(e);
-    walk = document_fields(value_document(v[0]));
+    struct document_walk walk = document_fields(array);
     while (most > 0 && document_next(&walk, &field)) {
         if (at++ < start)
             continue;

@@ -10,24 +10,13 @@
 
 /* ---- comparison ------------------------------------------------------------------------------------- */
 
-static size_t field_count(bytes document)
-{
-    struct document_walk walk = document_fields(document);
-    struct field field;
-    size_t count = 0;
-
-    while (document_next(&walk, &field))
-        count++;
-    return count;
-}
-
 static bool documents_equal(bytes a, bytes b)
 {
     struct document_walk walk = document_fields(a);
     struct field field;
     struct value other;
 
-    if (field_count(a) != field_count(b))
+    if (document_field_count(a) != document_field_count(b))
         return false;
     while (document_next(&walk, &field)) {
         if (!document_find_bytes(b, field.name, &other) || !values_equal(field.value, other))

@@ -15,17 +15,6 @@ struct seen {
     struct buffer scratch;
 };
 
-static size_t array_count(struct value array)
-{
-    struct document_walk walk = document_fields(value_document(array));
-    struct field field;
-    size_t count = 0;
-
-    while (document_next(&walk, &field))
-        count++;
-    return count;
-}
-
 static status seen_open(struct arena *arena, size_t most, struct seen *out)
 {
     size_t slots = 8;
@@ -120,7 +109,7 @@ static status seen_all(struct arena *arena, struct value array, struct seen *out
     struct document_walk walk = document_fields(value_document(array));
     struct field field;
 
-    TRY(seen_open(arena, array_count(array), out));
+    TRY(seen_open(arena, document_field_count(value_document(array)), out));
     while (document_next(&walk, &field))
         seen_add(out, field.value);
     /* Where there was no memory for a hash, equal elements may have been taken for different ones. */
@@ -147,7 +136,7 @@ static status select_elements(struct evaluation *e, struct value from, struct va
     struct field field;
 
     TRY(seen_all(e->arena, filter, &wanted));
-    TRY(seen_open(e->arena, array_count(from), &seen));
+    TRY(seen_open(e->arena, document_field_count(value_document(from)), &seen));
     while (document_next(&walk, &field)) {
         if (seen_has(&wanted, field.value) == has && seen_add(&seen, field.value))
             call_list_add(&list, field.value);
@@ -189,7 +178,10 @@ status function_set_union(struct evaluation *e, const struct expression *call, s
     TRY(take_arrays(e, call, v, &are_arrays));
     if (!are_arrays)
         return STATUS_OK;
-    TRY(seen_open(e->arena, array_count(v[0]) + array_count(v[1]), &seen));
+    TRY(seen_open(e->arena,
+                  document_field_count(value_document(v[0])) +
+                      document_field_count(value_document(v[1])),
+                  &seen));
     list = call_list_begin(e);
     for (size_t i = 0; i < 2; i++) {
         struct document_walk walk = document_fields(value_document(v[i]));

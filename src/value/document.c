@@ -41,6 +41,17 @@ bool document_next(struct document_walk *walk, struct field *out)
     return true;
 }
 
+size_t document_field_count(bytes document)
+{
+    struct document_walk walk = document_fields(document);
+    struct field field;
+    size_t count = 0;
+
+    while (document_next(&walk, &field))
+        count++;
+    return count;
+}
+
 bool document_find(bytes document, const char *name, struct value *out)
 {
     return document_find_bytes(document, bytes_of_text(name), out);

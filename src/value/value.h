@@ -56,6 +56,8 @@ struct document_walk {
 };
 struct document_walk document_fields(bytes document);
 bool document_next(struct document_walk *walk, struct field *out);
+/* How many fields a checked document has, or elements an array. */
+size_t document_field_count(bytes document);
 /* A top-level field by exact name; false and VALUE_MISSING if there is none. */
 bool document_find(bytes document, const char *name, struct value *out);
 bool document_find_bytes(bytes document, bytes name, struct value *out);

@@ -139,14 +139,6 @@ status serve_container_list(struct call *call)
     return feed_reply(call, &feed);
 }
 
-status serve_container_query(struct call *call)
-{
-    struct feed feed;
-
-    TRY(collect(call, &feed));
-    return feed_reply_query(call, &feed);
-}
-
 /* ---- changing --------------------------------------------------------------------------------------- */
 
 /* What a create or a replace wants. */

@@ -78,14 +78,6 @@ status serve_database_list(struct call *call)
     return feed_reply(call, &feed);
 }
 
-status serve_database_query(struct call *call)
-{
-    struct feed feed;
-
-    TRY(collect(call, &feed));
-    return feed_reply_query(call, &feed);
-}
-
 /* ---- changing --------------------------------------------------------------------------------------- */
 
 struct creation {

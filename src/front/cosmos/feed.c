@@ -26,15 +26,6 @@ status feed_add(struct call *call, struct feed *feed, bytes document)
     return STATUS_OK;
 }
 
-status feed_add_json(struct call *call, struct feed *feed, const struct buffer *json)
-{
-    bytes text, document;
-
-    TRY(buffer_finish(json, &text));
-    TRY(json_read(call->arena, text, &document));
-    return feed_add(call, feed, document);
-}
-
 /* ---- order ------------------------------------------------------------------------------------------ */
 
 static int compare_items(const void *a, const void *b)
@@ -100,7 +91,7 @@ static size_t first_behind(const struct query_item *items, size_t count, bytes l
     return at;
 }
 
-status feed_reply(struct call *call, const struct feed *feed)
+static status reply_page(struct call *call, const struct feed *feed)
 {
     struct buffer elements = buffer_in(call->arena);
     struct query_item *items;
@@ -122,14 +113,9 @@ status feed_reply(struct call *call, const struct feed *feed)
     return feed_reply_envelope(call, feed->key, feed->owner, &elements, given);
 }
 
-struct rows {
-    struct buffer elements;
-    size_t count;
-};
-
-static status take_row(void *context, struct value row, size_t *len_out)
+status feed_take_row(void *context, struct value row, size_t *len_out)
 {
-    struct rows *rows = context;
+    struct feed_rows *rows = context;
     size_t before = rows->elements.len;
 
     if (rows->count++ > 0)
@@ -139,9 +125,9 @@ static status take_row(void *context, struct value row, size_t *len_out)
     return rows->elements.is_failed ? arena_exhausted(rows->elements.arena) : STATUS_OK;
 }
 
-status feed_reply_query(struct call *call, const struct feed *feed)
+static status reply_query(struct call *call, const struct feed *feed)
 {
-    struct rows rows = { .elements = buffer_in(call->arena) };
+    struct feed_rows rows = { .elements = buffer_in(call->arena) };
     struct query_source source = { .arena = call->arena,
                                    .item_count = feed->count,
                                    .now = call->request.now };
@@ -157,10 +143,15 @@ status feed_reply_query(struct call *call, const struct feed *feed)
     TRY(resource_query(call, &query));
     TRY(sort_items(call, feed, &items));
     source.items = items;
-    status s = query_run_page(query, &source, &limits, state, take_row, &rows, &page);
+    status s = query_run_page(query, &source, &limits, state, feed_take_row, &rows, &page);
     if (s.code != OK)
         return resource_page_failed(call, s, &page);
     if (page.state.len > 0)
         continuation_add(call, "feed query", scope, page.state);
     return feed_reply_envelope(call, feed->key, feed->owner, &rows.elements, rows.count);
+}
+
+status feed_reply(struct call *call, const struct feed *feed)
+{
+    return call->route->form == FORM_QUERY ? reply_query(call, feed) : reply_page(call, feed);
 }

@@ -157,17 +157,6 @@ static status edit_object(struct editing *e, bytes object, size_t depth)
 
 /* ---- arrays ----------------------------------------------------------------------------------------- */
 
-static size_t element_count(bytes array)
-{
-    struct document_walk walk = document_fields(array);
-    struct field element;
-    size_t count = 0;
-
-    while (document_next(&walk, &element))
-        count++;
-    return count;
-}
-
 /* position = "-" / "0" / digit1-9 *digit; "-" is the place behind the last element */
 static status position_of(const struct editing *e, bytes part, size_t count, size_t *out)
 {
@@ -211,7 +200,7 @@ static status enter_element(struct editing *e, size_t *count, struct value eleme
 static status edit_array(struct editing *e, bytes array, size_t depth)
 {
     struct document_walk walk = document_fields(array);
-    size_t old_count = element_count(array), at, count = 0;
+    size_t old_count = document_field_count(array), at, count = 0;
     bytes part = e->path->parts[depth];
     bool inserts = is_last(e, depth) &&
                    (e->kind == EDIT_ADD ||

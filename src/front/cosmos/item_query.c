@@ -64,25 +64,8 @@ static void add_index_metrics(struct call *call, const struct query_explain *exp
 
 /* ---- running ---------------------------------------------------------------------------------------- */
 
-struct rows {
-    struct buffer elements;
-    size_t count;
-};
-
-static status take_row(void *context, struct value row, size_t *len_out)
-{
-    struct rows *rows = context;
-    size_t before = rows->elements.len;
-
-    if (rows->count++ > 0)
-        buffer_append_byte(&rows->elements, ',');
-    json_write_value(&rows->elements, row);
-    *len_out = rows->elements.len - before;
-    return rows->elements.is_failed ? arena_exhausted(rows->elements.arena) : STATUS_OK;
-}
-
 static status run_page(struct call *call, const struct query *query, const struct item_scope *scope,
-                       struct rows *rows, struct query_page *page)
+                       struct feed_rows *rows, struct query_page *page)
 {
     struct query_limits limits = { .items = scope->page_size,
                                    .output_bytes = LIMIT_FEED_PAGE_BYTES };
@@ -94,13 +77,13 @@ static status run_page(struct call *call, const struct query *query, const struc
 
     TRY(item_decoration(call, &source.decoration));
     TRY(continuation_open(call, "query", scope->token_scope, &state));
-    status s = query_run_page(query, &source, &limits, state, take_row, rows, page);
+    status s = query_run_page(query, &source, &limits, state, feed_take_row, rows, page);
     return s.code == OK ? s : resource_page_failed(call, s, page);
 }
 
 status serve_item_query(struct call *call)
 {
-    struct rows rows = { .elements = buffer_in(call->arena) };
+    struct feed_rows rows = { .elements = buffer_in(call->arena) };
     const struct query *query;
     struct item_scope scope;
     struct query_page page = { 0 };

@@ -17,33 +17,42 @@ static int hex_digit(uint8_t digit)
     return -1;
 }
 
-static status decode_escapes(struct arena *arena, bytes part, bytes *out)
+/* Escapes are few, so what lies between them is copied in one piece. */
+status percent_decode(struct arena *arena, bytes text, bytes *out)
 {
-    struct buffer text = buffer_in(arena);
+    const uint8_t *escape = text.len ? memchr(text.data, '%', text.len) : NULL;
+    bytes rest = text;
+    uint8_t *plain;
+    size_t len = 0;
 
-    for (size_t i = 0; i < part.len; i++) {
-        if (part.data[i] != '%') {
-            buffer_append_byte(&text, part.data[i]);
-            continue;
-        }
-        int high = i + 2 < part.len ? hex_digit(part.data[i + 1]) : -1;
-        int low = i + 2 < part.len ? hex_digit(part.data[i + 2]) : -1;
-        if (high < 0 || low < 0)
-            return status_fail(arena, INVALID, "the url has an incomplete escape behind \"%.*s\"",
-                               (int)i, (const char *)part.data);
-        buffer_append_byte(&text, (uint8_t)(high << 4 | low));
-        i += 2;
+    *out = text;
+    if (!escape)
+        return STATUS_OK;
+    TRY(arena_take(arena, text.len, (void **)&plain));
+    for (; escape; escape = rest.len ? memchr(rest.data, '%', rest.len) : NULL) {
+        size_t before = (size_t)(escape - rest.data);
+        int high = before + 2 < rest.len ? hex_digit(escape[1]) : -1;
+        int low = high >= 0 ? hex_digit(escape[2]) : -1;
+        if (low < 0)
+            return status_fail(arena, INVALID, "it has an incomplete percent escape at offset %zu",
+                               (size_t)(escape - text.data));
+        memcpy(plain + len, rest.data, before);
+        plain[len + before] = (uint8_t)(high << 4 | low);
+        len += before + 1;
+        rest = bytes_from(rest, before + 3);
     }
-    return buffer_finish(&text, out);
+    if (rest.len > 0)
+        memcpy(plain + len, rest.data, rest.len);
+    *out = bytes_of(plain, len + rest.len);
+    return STATUS_OK;
 }
 
 static status decode_part(struct arena *arena, bytes part, bytes *out)
 {
-    if (!memchr(part.data, '%', part.len)) {
-        *out = part;
-    } else {
-        TRY(decode_escapes(arena, part, out));
-    }
+    status s = percent_decode(arena, part, out);
+
+    if (s.code != OK)
+        return status_in(arena, s, "part \"%.*s\"", (int)part.len, (const char *)part.data);
     if (!text_is_utf8(*out))
         return status_of(INVALID, "the url is not UTF-8");
     return STATUS_OK;

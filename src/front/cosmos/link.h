@@ -17,6 +17,9 @@ struct link {
 /* INVALID for more parts than any resource has, an escape that is none, text that is not UTF-8. */
 MUST_USE status link_parse(struct arena *arena, bytes target, struct link *out);
 
+/* Text with its %XX undone, once; the text itself if it has none. INVALID with the offset of an escape that
+ * is none. */
+MUST_USE status percent_decode(struct arena *arena, bytes text, bytes *out);
 /* Appends a part as it stands in a URL: everything but unreserved characters as %XX. */
 void link_append_encoded(struct buffer *out, bytes part);
 

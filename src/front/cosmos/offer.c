@@ -276,14 +276,6 @@ status serve_offer_list(struct call *call)
     return feed_reply(call, &feed);
 }
 
-status serve_offer_query(struct call *call)
-{
-    struct feed feed = { .key = "Offers" };
-
-    TRY(visit_all(call, add_to_feed, &feed));
-    return feed_reply_query(call, &feed);
-}
-
 struct search {
     bytes id; /* wanted */
     bool is_found;

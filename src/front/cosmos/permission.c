@@ -208,14 +208,6 @@ status serve_permission_list(struct call *call)
     return feed_reply(call, &listing.feed);
 }
 
-status serve_permission_query(struct call *call)
-{
-    struct listing listing;
-
-    TRY(collect(call, &listing));
-    return feed_reply_query(call, &listing.feed);
-}
-
 /* ---- what the body says ----------------------------------------------------------------------------- */
 
 /* A permission on its way to be written. */
@@ -225,17 +217,6 @@ struct writing {
     struct record user, permission;
     bool was_there;
 };
-
-static size_t count_elements(bytes array)
-{
-    struct document_walk walk = document_fields(array);
-    struct field field;
-    size_t count = 0;
-
-    while (document_next(&walk, &field))
-        count++;
-    return count;
-}
 
 /* An array of values, or its JSON text, or a single string. */
 static status read_partition_key(struct call *call, bytes body, struct writing *out)
@@ -258,7 +239,7 @@ static status read_partition_key(struct call *call, bytes body, struct writing *
         TRY(buffer_finish(&single, &out->partition_key));
     }
     json_write_value(&text, (struct value){ VALUE_ARRAY, out->partition_key });
-    size_t count = count_elements(out->partition_key);
+    size_t count = document_field_count(out->partition_key);
     if (count == 0 || count > LIMIT_PARTITION_KEY_PATHS || text.len > GRANT_PARTITION_BYTES_MAX)
         return call_fail(call, FAIL_BAD_REQUEST,
                          "The resourcePartitionKey of the permission has %zu values in %zu bytes; "
@@ -296,7 +277,8 @@ static status read_body(struct call *call, struct writing *out)
 static status check_partition_key(struct call *call, const struct writing *writing,
                                   const struct permission_target *target)
 {
-    size_t count = writing->partition_key.len > 0 ? count_elements(writing->partition_key) : 0;
+    size_t count = writing->partition_key.len > 0 ? document_field_count(writing->partition_key)
+                                                  : 0;
 
     if (count <= target->path_count)
         return STATUS_OK;

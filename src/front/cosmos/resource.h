@@ -67,12 +67,16 @@ struct feed {
     bytes *documents;
 };
 MUST_USE status feed_add(struct call *call, struct feed *feed, bytes document);
-/* The same from JSON text. */
-MUST_USE status feed_add_json(struct call *call, struct feed *feed, const struct buffer *json);
-/* Replies with the whole feed, paged by x-ms-max-item-count and x-ms-continuation. */
+/* Replies with what the route asks for: the feed, paged by x-ms-max-item-count and x-ms-continuation, or the
+ * answer to the query of the body over it. */
 MUST_USE status feed_reply(struct call *call, const struct feed *feed);
-/* Runs the query of the body over the feed and replies. */
-MUST_USE status feed_reply_query(struct call *call, const struct feed *feed);
+/* The rows of a query, as JSON elements separated by commas; feed_take_row is the sink of a page, its context a
+ * struct feed_rows. */
+struct feed_rows {
+    struct buffer elements;
+    size_t count;
+};
+MUST_USE status feed_take_row(void *rows, struct value row, size_t *len_out);
 /* The same envelope from elements that are JSON already, separated by commas. */
 MUST_USE status feed_reply_envelope(struct call *call, const char *key, struct rid owner,
                                     const struct buffer *elements, size_t count);

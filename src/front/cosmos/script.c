@@ -28,8 +28,7 @@ static status reply_nothing(struct call *call)
 {
     struct feed feed = { .key = feed_key(call->link.parts[4]), .owner = call_container_rid(call) };
 
-    return call->route->form == FORM_QUERY ? feed_reply_query(call, &feed)
-                                           : feed_reply(call, &feed);
+    return feed_reply(call, &feed);
 }
 
 status serve_script_list(struct call *call)

@@ -375,15 +375,8 @@ static status parse_condition(struct sql_parser *p, struct query *query)
 
 static status check_parameters(struct arena *arena, bytes parameters)
 {
-    struct document_walk walk;
-    struct field field;
-    size_t count = 0;
+    size_t count = parameters.len > 0 ? document_field_count(parameters) : 0;
 
-    if (parameters.len == 0)
-        return STATUS_OK;
-    walk = document_fields(parameters);
-    while (document_next(&walk, &field))
-        count++;
     if (count > LIMIT_QUERY_PARAMETERS)
         return status_fail(arena, TOO_LARGE, "the query has %zu parameters, limit %d", count,
                            LIMIT_QUERY_PARAMETERS);

@@ -113,14 +113,6 @@ status serve_user_list(struct call *call)
     return feed_reply(call, &feed);
 }
 
-status serve_user_query(struct call *call)
-{
-    struct feed feed = { .key = "Users", .owner = rid_of_database(call->database_id) };
-
-    TRY(record_each(call, users_of(call), add_to_feed, &feed));
-    return feed_reply_query(call, &feed);
-}
-
 /* ---- changing --------------------------------------------------------------------------------------- */
 
 struct writing {

@@ -104,7 +104,7 @@ TEST(route, method_path_and_headers_choose_the_operation)
     } rows[] = {
         {"GET",     "/",                     NULL,                                ROUTE_FOUND,     serve_account_read   },
         { "POST",   "/dbs",                  NULL,                                ROUTE_FOUND,     serve_database_create},
-        { "POST",   "/dbs",                  "x-ms-documentdb-isquery",           ROUTE_FOUND,     serve_database_query },
+        { "POST",   "/dbs",                  "x-ms-documentdb-isquery",           ROUTE_FOUND,     serve_database_list  },
         { "POST",   "/dbs/d/colls/c/docs",   "X-MS-DocumentDB-Query",             ROUTE_FOUND,     serve_item_query     },
         { "POST",   "/dbs/d/colls/c/docs",   "x-ms-cosmos-is-query-plan-request", ROUTE_FOUND,
          serve_item_query_plan                                                                                          },
@@ -127,6 +127,23 @@ TEST(route, method_path_and_headers_choose_the_operation)
                  r->target);
         if (r->want == ROUTE_FOUND)
             CHECK_THAT(route->handler == r->handler, "%s %s", r->method, r->target);
+    }
+    arena_close(arena);
+}
+
+TEST(route, a_query_over_a_feed_is_told_from_the_feed_itself)
+{
+    static const char *const feeds[] = { "/dbs", "/dbs/d/colls", "/dbs/d/users",
+                                         "/dbs/d/users/u/permissions", "/offers" };
+    struct arena *arena = arena_open(1 << 20);
+    const struct route *list, *query;
+
+    for (size_t i = 0; i < ARRAY_COUNT(feeds); i++) {
+        CHECK_EQ(find(arena, "GET", feeds[i], NULL, &list), ROUTE_FOUND, "%s", feeds[i]);
+        CHECK_EQ(find(arena, "POST", feeds[i], "x-ms-documentdb-isquery", &query), ROUTE_FOUND,
+                 "%s", feeds[i]);
+        CHECK_EQ(list->form, FORM_PLAIN, "%s", feeds[i]);
+        CHECK_EQ(query->form, FORM_QUERY, "%s", feeds[i]);
     }
     arena_close(arena);
 }
