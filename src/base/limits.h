@@ -59,6 +59,16 @@
 /* Nesting of expressions; arguments of one call, columns, elements of a list in the text. */
 #define LIMIT_QUERY_DEPTH 200
 #define LIMIT_QUERY_ARGUMENTS 16384
+/* JOINs and subqueries of one query text, over all its levels; what FROM may bind at one level, and all
+ * levels together. */
+#define LIMIT_QUERY_JOINS 10
+#define LIMIT_QUERY_SUBQUERIES 64
+#define LIMIT_QUERY_BINDINGS 24
+#define LIMIT_QUERY_VARIABLES 128
+/* Rows that joins and subqueries may make for one page, those that no condition lets through included. */
+#define LIMIT_QUERY_PAGE_STEPS (10 * 1000 * 1000)
+/* Different values that a query may remember within a row or for a group. */
+#define LIMIT_QUERY_SET_MEMBERS (4 * 1000 * 1000)
 /* Sort expressions, and aggregates, of one query. */
 #define LIMIT_QUERY_ORDERS 8
 #define LIMIT_QUERY_AGGREGATES 64

@@ -70,6 +70,8 @@ static status skip_to_position(struct cursor *c)
             c->at++;
         return STATUS_OK;
     case ACCESS_POINT:
+        if (!is_document_key(c, 0))
+            return bad_position();
         while (c->at < c->plan->point_count &&
                compare_point(&c->plan->points[c->at], c->after) <= 0)
             c->at++;
@@ -285,9 +287,18 @@ status cursor_position(const struct cursor *c, struct arena *arena, bytes *out)
     return buffer_finish(&position, out);
 }
 
+bytes cursor_position_key(const struct cursor *c, bytes position)
+{
+    size_t entry = c->plan->choice.access == ACCESS_INDEX
+                       ? key_value_length(position, KEY_ASCENDING)
+                       : 0;
+
+    return bytes_from(position, entry);
+}
+
 /* ---- coming back to a document ---------------------------------------------------------------------- */
 
-static status fetch_item(struct cursor *c, bytes key)
+static status fetch_item(struct cursor *c, bytes key, bool *is_there_out)
 {
     size_t low = 0, high = c->source->item_count;
 
@@ -298,9 +309,11 @@ static status fetch_item(struct cursor *c, bytes key)
         else
             high = middle;
     }
-    ASSERT(low < c->source->item_count);
-    struct document document = { .bson = c->source->items[low].document };
-    set_document(c, &document, false);
+    *is_there_out = low < c->source->item_count && bytes_equal(c->source->items[low].key, key);
+    if (*is_there_out) {
+        struct document document = { .bson = c->source->items[low].document };
+        set_document(c, &document, false);
+    }
     return STATUS_OK;
 }
 
@@ -313,7 +326,7 @@ status cursor_fetch(struct cursor *c, bytes key, bool *is_there_out)
     let_go(c);
     *is_there_out = true;
     if (c->plan->choice.access == ACCESS_LIST)
-        return fetch_item(c, key);
+        return fetch_item(c, key, is_there_out);
     count = c->source->collection->definition.partition_path_count;
     for (; count > 0; count--)
         parts.partition.len += key_value_length(bytes_from(key, parts.partition.len),

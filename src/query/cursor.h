@@ -28,10 +28,12 @@ MUST_USE status cursor_load(struct cursor *cursor);
 MUST_USE status cursor_position(const struct cursor *cursor, struct arena *arena, bytes *out);
 /* The encoded value under which the index has this document. */
 bytes cursor_entry(const struct cursor *cursor);
+/* The key within such a position, for cursor_fetch. */
+bytes cursor_position_key(const struct cursor *cursor, bytes position);
 /* Appends the key by which cursor_fetch finds the document again. */
 void cursor_append_key(const struct cursor *cursor, struct buffer *out);
-/* Loads a document by such a key. After a scan it is there as the scan saw it; where there was none, it
- * may have gone in between. */
+/* Loads a document by such a key. After a scan it is there as the scan saw it; where there was none, or the
+ * key is of an earlier page, it may have gone. */
 MUST_USE status cursor_fetch(struct cursor *cursor, bytes key, bool *is_there_out);
 void cursor_close(struct cursor *cursor);
 

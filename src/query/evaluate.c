@@ -15,6 +15,25 @@ void evaluation_bind(struct evaluation *evaluation, const struct document *docum
     evaluation->document = document;
     evaluation->is_decorated = false;
     evaluation->is_whole = false;
+    if (evaluation->lasting != evaluation->arena)
+        arena_reset(evaluation->lasting);
+}
+
+status evaluation_open(struct evaluation *e, const struct query *query, struct arena *home)
+{
+    e->lasting = e->arena;
+    if (!query->is_nested)
+        return STATUS_OK;
+    e->lasting = arena_open(LIMIT_QUERY_ROW_BYTES);
+    if (!e->lasting)
+        return status_of(OUT_OF_MEMORY, "there is no memory for the documents of a query");
+    return ARENA_NEW(home, LIMIT_QUERY_VARIABLES, &e->variables);
+}
+
+void evaluation_close(struct evaluation *e)
+{
+    if (e->lasting != e->arena)
+        arena_close(e->lasting);
 }
 
 struct value value_missing(void)
@@ -56,7 +75,7 @@ static status decorate(struct evaluation *e)
         return STATUS_OK;
     e->decoration_fields = BYTES_NONE;
     if (e->decoration)
-        TRY(e->decoration->decorate(e->decoration->context, e->document, e->arena,
+        TRY(e->decoration->decorate(e->decoration->context, e->document, e->lasting,
                                     &e->decoration_fields));
     e->is_decorated = true;
     return STATUS_OK;
@@ -70,7 +89,7 @@ static bool find_shown(const struct evaluation *e, bytes name, struct value *out
 /* Stored fields that are not shown otherwise, then those that are only shown. */
 static status merge_fields(struct evaluation *e)
 {
-    struct buffer out = buffer_in(e->arena);
+    struct buffer out = buffer_in(e->lasting);
     size_t mark = document_begin(&out);
     struct document_walk walk = document_fields(e->document->bson);
     struct field field;
@@ -119,7 +138,7 @@ static status evaluate_member(struct evaluation *e, const struct expression *x, 
 {
     struct value of;
 
-    if (x->args[0]->kind == EXPRESSION_VARIABLE)
+    if (x->args[0]->kind == EXPRESSION_VARIABLE && x->args[0]->number == 0)
         return member_of_document(e, x->name, out);
     TRY(evaluate(e, x->args[0], &of));
     if (of.type == VALUE_DOCUMENT)
@@ -182,7 +201,10 @@ status evaluate(struct evaluation *e, const struct expression *x, struct value *
         *out = x->literal;
         return STATUS_OK;
     case EXPRESSION_VARIABLE:
-        return whole_document(e, out);
+        if (x->number == 0)
+            return whole_document(e, out);
+        *out = e->variables[x->number];
+        return STATUS_OK;
     case EXPRESSION_MEMBER:
         return evaluate_member(e, x, out);
     case EXPRESSION_OBJECT:
@@ -194,6 +216,8 @@ status evaluate(struct evaluation *e, const struct expression *x, struct value *
     case EXPRESSION_AGGREGATE:
         *out = e->aggregates ? e->aggregates[x->number] : value_missing();
         return STATUS_OK;
+    case EXPRESSION_SUBQUERY:
+        return subquery_evaluate(e, x, out);
     }
     return STATUS_OK;
 }
@@ -242,7 +266,7 @@ bool function_is_volatile(enum function function)
 status expression_fold(struct arena *arena, const struct query_rules *rules,
                        const struct expression *expression, const struct expression **out)
 {
-    struct evaluation evaluation = { .arena = arena, .rules = rules };
+    struct evaluation evaluation = { .arena = arena, .lasting = arena, .rules = rules };
     struct value value;
 
     *out = expression;

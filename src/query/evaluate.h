@@ -4,28 +4,44 @@
 
 #include "query/page.h"
 
-/* One row while it is looked at. Everything computed lives in `arena` until the next row. */
+/* One row while it is looked at. Everything computed lives in `arena` until the next row, and what belongs
+ * to the document in `lasting` until the next document; both are one arena if the query is not nested. */
 struct evaluation {
     struct arena *arena;
+    struct arena *lasting;
     const struct query_rules *rules;
     const struct query_decoration *decoration; /* may be NULL */
     const struct document *document;           /* NULL: nothing is bound */
     const struct value *aggregates;            /* results, for EXPRESSION_AGGREGATE */
     time_ms now;                               /* of the request: one reading for all rows */
+    struct value *variables;                   /* what is bound, by number; 0 is the document */
+    uint64_t steps;                            /* rows that bindings have made so far */
     /* Made when first needed. */
     bool is_decorated, is_whole;
     bytes decoration_fields;
     bytes whole;
 };
 
-/* The same evaluation with another document. */
+/* The same evaluation with another document; what was made for the one before is gone. */
 void evaluation_bind(struct evaluation *evaluation, const struct document *document);
+
+/* Makes room for what the query binds: variables in `home`, and an arena for documents if need be, which
+ * evaluation_close gives back. */
+MUST_USE status evaluation_open(struct evaluation *evaluation, const struct query *query,
+                                struct arena *home);
+void evaluation_close(struct evaluation *evaluation);
 
 MUST_USE status evaluate(struct evaluation *evaluation, const struct expression *expression,
                          struct value *out);
 /* Is it exactly true? */
 MUST_USE status evaluate_condition(struct evaluation *evaluation,
                                    const struct expression *expression, bool *out);
+
+/* A query within the row: EXPRESSION_SUBQUERY, or all its rows as an array. See subquery.c. */
+MUST_USE status subquery_evaluate(struct evaluation *evaluation, const struct expression *subquery,
+                                  struct value *out);
+MUST_USE status subquery_rows(struct evaluation *evaluation, const struct query *query,
+                              struct value *out);
 
 /* Is the name one that the decoration may give? */
 bool decoration_has(const struct query_decoration *decoration, bytes name);

@@ -6,6 +6,17 @@
  * Pure apart from the arena. */
 #include "query/expression.h"
 
+#include "query/tree.h"
+
+static status check_depth(struct arena *arena, unsigned depth)
+{
+    if (depth > LIMIT_QUERY_DEPTH)
+        return status_fail(arena, TOO_LARGE,
+                           "the query's expressions are nested more than %d deep, the limit",
+                           LIMIT_QUERY_DEPTH);
+    return STATUS_OK;
+}
+
 static status new_node(struct arena *arena, const struct expression *shape,
                        const struct expression **out)
 {
@@ -19,12 +30,8 @@ static status new_node(struct arena *arena, const struct expression *shape,
         if (node->args[i]->depth >= node->depth)
             node->depth = node->args[i]->depth + 1;
     }
-    if (node->depth > LIMIT_QUERY_DEPTH)
-        return status_fail(arena, TOO_LARGE,
-                           "the query's expressions are nested more than %d deep, the limit",
-                           LIMIT_QUERY_DEPTH);
     *out = node;
-    return STATUS_OK;
+    return check_depth(arena, node->depth);
 }
 
 static status copy_args(struct arena *arena, const struct expression *const *args, size_t count,
@@ -100,10 +107,40 @@ status expression_aggregate(struct arena *arena, uint32_t number, const struct e
                     out);
 }
 
+static unsigned deeper(unsigned depth, const struct expression *x)
+{
+    return x && x->depth > depth ? x->depth : depth;
+}
+
+static unsigned query_depth(const struct query *query)
+{
+    unsigned depth = deeper(query->output->depth, query->where);
+
+    for (size_t i = 0; i < query->binding_count; i++) {
+        depth = deeper(depth, query->bindings[i].of);
+        if (query->bindings[i].query && query_depth(query->bindings[i].query) >= depth)
+            depth = query_depth(query->bindings[i].query) + 1;
+    }
+    for (size_t i = 0; i < query->aggregate_count; i++)
+        depth = deeper(depth, query->aggregates[i].of);
+    return depth;
+}
+
+status expression_subquery(struct arena *arena, enum subquery_kind kind, const struct query *query,
+                           const struct expression **out)
+{
+    struct expression shape = { .kind = EXPRESSION_SUBQUERY, .subquery = kind, .query = query };
+
+    TRY(new_node(arena, &shape, out));
+    struct expression *node = (struct expression *)(uintptr_t)*out;
+    node->depth = query_depth(query) + 1;
+    return check_depth(arena, node->depth);
+}
+
 bool expression_equal(const struct expression *a, const struct expression *b)
 {
     if (a->kind != b->kind || a->function != b->function || a->number != b->number ||
-        a->count != b->count || !bytes_equal(a->name, b->name) ||
+        a->count != b->count || a->query != b->query || !bytes_equal(a->name, b->name) ||
         a->literal.type != b->literal.type || !bytes_equal(a->literal.raw, b->literal.raw))
         return false;
     for (size_t i = 0; i < a->count; i++) {
@@ -117,13 +154,49 @@ bool expression_equal(const struct expression *a, const struct expression *b)
 
 bool expression_uses_variable(const struct expression *expression)
 {
-    if (expression->kind == EXPRESSION_VARIABLE)
+    if (expression->kind == EXPRESSION_VARIABLE || expression->kind == EXPRESSION_SUBQUERY)
         return true;
     for (size_t i = 0; i < expression->count; i++) {
         if (expression_uses_variable(expression->args[i]))
             return true;
     }
     return false;
+}
+
+static const struct expression *find_in_query(const struct query *query, uint32_t from,
+                                              uint32_t end);
+
+const struct expression *expression_find_variable(const struct expression *x, uint32_t from,
+                                                  uint32_t end)
+{
+    const struct expression *found = NULL;
+
+    if (!x)
+        return NULL;
+    if (x->kind == EXPRESSION_VARIABLE)
+        return x->number >= from && x->number < end ? x : NULL;
+    if (x->kind == EXPRESSION_SUBQUERY)
+        return find_in_query(x->query, from, end);
+    for (size_t i = 0; i < x->count && !found; i++)
+        found = expression_find_variable(x->args[i], from, end);
+    return found;
+}
+
+static const struct expression *find_in_query(const struct query *query, uint32_t from,
+                                              uint32_t end)
+{
+    const struct expression *found = expression_find_variable(query->output, from, end);
+
+    for (size_t i = 0; i < query->binding_count && !found; i++) {
+        const struct query_binding *binding = &query->bindings[i];
+        found = binding->query ? find_in_query(binding->query, from, end)
+                               : expression_find_variable(binding->of, from, end);
+    }
+    if (!found)
+        found = expression_find_variable(query->where, from, end);
+    for (size_t i = 0; i < query->aggregate_count && !found; i++)
+        found = expression_find_variable(query->aggregates[i].of, from, end);
+    return found;
 }
 
 enum value_kind value_kind_of(struct value value)

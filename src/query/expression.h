@@ -17,13 +17,22 @@ enum function {
 
 enum expression_kind {
     EXPRESSION_LITERAL,
-    EXPRESSION_VARIABLE,  /* what a source has bound: number 0 is the document of the row */
+    EXPRESSION_VARIABLE,  /* what FROM has bound: number 0 is the document of the row */
     EXPRESSION_MEMBER,    /* the field `name` of args[0] */
     EXPRESSION_OBJECT,    /* { names[i]: args[i] }, missing ones left out */
     EXPRESSION_ARRAY,     /* [ args[i] ] */
     EXPRESSION_CALL,      /* function(args) */
     EXPRESSION_AGGREGATE, /* the result of the query's aggregate number `number` */
+    EXPRESSION_SUBQUERY,  /* what `query` gives within the row */
 };
+
+enum subquery_kind {
+    SUBQUERY_VALUE,  /* its only row, missing if it has none; several are a failure */
+    SUBQUERY_EXISTS, /* does it have a row? */
+    SUBQUERY_ARRAY,  /* all its rows */
+};
+
+struct query;
 
 struct expression {
     enum expression_kind kind;
@@ -35,6 +44,8 @@ struct expression {
     size_t count;
     const struct expression *const *args;
     const bytes *names;
+    enum subquery_kind subquery;
+    const struct query *query;
 };
 
 /* How kinds of values are told apart, beyond BSON's own types. */
@@ -78,8 +89,14 @@ MUST_USE status expression_array(struct arena *arena, const struct expression *c
                                  size_t count, const struct expression **out);
 MUST_USE status expression_aggregate(struct arena *arena, uint32_t number,
                                      const struct expression **out);
+MUST_USE status expression_subquery(struct arena *arena, enum subquery_kind kind,
+                                    const struct query *query, const struct expression **out);
 bool expression_equal(const struct expression *a, const struct expression *b);
-/* Does its value depend on the row? */
+/* The first variable whose number is in from <= number < end, within subqueries too; NULL if there is
+ * none. */
+const struct expression *expression_find_variable(const struct expression *expression,
+                                                  uint32_t from, uint32_t end);
+/* Does its value depend on the row? Of a subquery that is taken for granted. */
 bool expression_uses_variable(const struct expression *expression);
 /* How many arguments a function takes. */
 struct function_arity {

@@ -1,8 +1,8 @@
 /* Page: runs a query for one page.
  *
- * A plan says where the documents come from, a cursor walks them, the condition picks the rows; then one
- * of three ends: rows are given as they come, or the first of an order are collected and given, or all of
- * them become one row. The state of the page before says where to begin, the state that is left says where
+ * A plan says where the documents come from, a cursor walks them, bindings make rows of them, the condition
+ * picks the rows; then one of three ends: rows are given as they come, or the first of an order are
+ * collected and given, or all of them become one row. The state of the page before says where to begin, the state that is left says where
  * to go on.
  *
  * Everything that is computed for a row lives in a scratch arena of its own, because the sink's output
@@ -147,25 +147,77 @@ bool run_is_worn_out(const struct run *run)
     uint64_t loaded = run->limits->loaded_bytes ? run->limits->loaded_bytes
                                                 : LIMIT_QUERY_PAGE_LOADED_BYTES;
 
-    return done->rows >= rows || done->loaded_bytes >= loaded;
+    return done->rows + done->joined >= rows || done->loaded_bytes >= loaded;
 }
 
-/* Does the row under the cursor belong to the query? Binds its document. */
-status run_is_match(struct run *run, bool *out)
+void run_bind(struct run *run, const struct document *document)
 {
     arena_reset(run->scratch);
-    evaluation_bind(&run->evaluation, NULL);
-    *out = true;
-    if (run->plan.needs_document) {
+    evaluation_bind(&run->evaluation, document);
+    rows_begin(&run->rows, run->query, &run->evaluation);
+}
+
+/* Takes the next document; its rows begin. */
+static status next_document(struct run *run, bool *has_out)
+{
+    run->is_returning = false;
+    TRY(cursor_next(&run->cursor, has_out));
+    if (!*has_out)
+        return STATUS_OK;
+    if (run->plan.needs_document)
         TRY(cursor_load(&run->cursor));
-        evaluation_bind(&run->evaluation, &run->cursor.document);
-    }
-    if (run->query->where && !run->plan.is_decided)
-        TRY(evaluate_condition(&run->evaluation, run->query->where, out));
+    run_bind(run, run->plan.needs_document ? &run->cursor.document : NULL);
     return STATUS_OK;
 }
 
-/* Gives the row that is bound, if its output is there; counts it. */
+status run_next_row(struct run *run, bool *has_out, bool *is_wanted_out)
+{
+    *has_out = true;
+    *is_wanted_out = false;
+    if (!run->rows.is_open)
+        TRY(next_document(run, has_out));
+    if (!*has_out)
+        return STATUS_OK;
+    TRY(rows_next(&run->rows, is_wanted_out));
+    /* A document that was come back to was not found by the index. */
+    if (*is_wanted_out && run->query->where && (!run->plan.is_decided || run->is_returning))
+        TRY(evaluate_condition(&run->evaluation, run->query->where, is_wanted_out));
+    run->page->explain.joined = run->evaluation.steps;
+    return STATUS_OK;
+}
+
+status run_stand_here(struct run *run)
+{
+    struct buffer row = buffer_in(run->arena);
+
+    if (!run->is_returning)
+        TRY(cursor_position(&run->cursor, run->arena, &run->state.position));
+    run->state.row = BYTES_NONE;
+    if (!run->rows.is_open)
+        return STATUS_OK;
+    rows_append_place(&run->rows, false, &row);
+    return buffer_finish(&row, &run->state.row);
+}
+
+status run_return_to_row(struct run *run)
+{
+    bool is_there = false, is_same;
+
+    if (run->state.row.len == 0)
+        return STATUS_OK;
+    if (run->state.position.len == 0)
+        return run_refuse_state(run, status_of(INVALID, "a row without a document"));
+    bytes key = cursor_position_key(&run->cursor, run->state.position);
+    if (bytes_starts_with(key, run->plan.partition))
+        TRY(cursor_fetch(&run->cursor, key, &is_there));
+    if (!is_there)
+        return STATUS_OK;
+    run_bind(run, &run->cursor.document);
+    run->is_returning = true;
+    status s = rows_seek(&run->rows, run->state.row, false, &is_same);
+    return s.code == INVALID ? run_refuse_state(run, s) : s;
+}
+
 status run_give(struct run *run)
 {
     struct query_explain *explain = &run->page->explain;
@@ -204,12 +256,9 @@ static status look_ahead(struct run *run)
 {
     for (int i = 0; i < LOOK_AHEAD_ROWS; i++) {
         bool has_row, is_wanted;
-        TRY(cursor_next(&run->cursor, &has_row));
+        TRY(run_next_row(run, &has_row, &is_wanted));
         run->is_finished = !has_row;
-        if (!has_row)
-            return STATUS_OK;
-        TRY(run_is_match(run, &is_wanted));
-        if (is_wanted)
+        if (!has_row || is_wanted)
             return STATUS_OK;
     }
     return STATUS_OK;
@@ -217,6 +266,7 @@ static status look_ahead(struct run *run)
 
 static status run_stream(struct run *run)
 {
+    TRY(run_return_to_row(run));
     for (;;) {
         bool has_row, is_wanted;
         if (run->state.remaining == 0) {
@@ -227,16 +277,15 @@ static status run_stream(struct run *run)
             return look_ahead(run);
         if (run_is_worn_out(run))
             return STATUS_OK;
-        TRY(cursor_next(&run->cursor, &has_row));
+        TRY(run_next_row(run, &has_row, &is_wanted));
         if (!has_row) {
             run->is_finished = true;
             return STATUS_OK;
         }
-        TRY(run_is_match(run, &is_wanted));
         if (is_wanted)
             TRY(run_give(run));
         if (run_is_full(run) || run_is_worn_out(run))
-            TRY(cursor_position(&run->cursor, run->arena, &run->state.position));
+            TRY(run_stand_here(run));
     }
 }
 
@@ -279,6 +328,7 @@ static status run_page(struct run *run, bytes state)
 {
     TRY(begin_state(run, state));
     TRY(begin_plan(run));
+    TRY(evaluation_open(&run->evaluation, run->query, run->arena));
     status s = run_mode(run);
     cursor_close(&run->cursor);
     TRY(s);
@@ -303,6 +353,7 @@ status query_run_page(const struct query *query, const struct query_source *sour
     if (!run.scratch)
         return status_of(OUT_OF_MEMORY, "there is no memory for the rows of a query");
     run.evaluation = (struct evaluation){ .arena = run.scratch,
+                                          .lasting = run.scratch,
                                           .rules = query->rules,
                                           .decoration = source->decoration,
                                           .now = source->request ? source->request->now
@@ -311,6 +362,7 @@ status query_run_page(const struct query *query, const struct query_source *sour
     /* The message of a failure may live in the scratch arena. */
     if (s.code != OK)
         s = status_fail(run.arena, s.code, "%s", s.message);
+    evaluation_close(&run.evaluation);
     arena_close(run.scratch);
     return s;
 }
@@ -320,16 +372,21 @@ status query_matches(const struct query *query, struct arena *arena,
                      time_ms now, bool *out)
 {
     arena_position mark = arena_mark(arena);
-    struct evaluation evaluation = {
-        .arena = arena, .rules = query->rules, .decoration = decoration, .now = now
-    };
+    struct evaluation evaluation = { .arena = arena,
+                                     .lasting = arena,
+                                     .rules = query->rules,
+                                     .decoration = decoration,
+                                     .now = now };
 
     *out = true;
+    status s = evaluation_open(&evaluation, query, arena);
     evaluation_bind(&evaluation, document);
-    if (query->where)
-        TRY(evaluate_condition(&evaluation, query->where, out));
-    arena_release(arena, mark);
-    return STATUS_OK;
+    if (s.code == OK && query->where)
+        s = evaluate_condition(&evaluation, query->where, out);
+    evaluation_close(&evaluation);
+    if (s.code == OK)
+        arena_release(arena, mark);
+    return s;
 }
 
 enum query_distinct query_distinct_kind(const struct query *query)

@@ -60,9 +60,9 @@ struct query_source {
 /* ---- one page ---------------------------------------------------------------------------------------- */
 
 struct query_limits {
-    size_t items;          /* rows given; at least 1 */
-    size_t output_bytes;   /* the page ends with the row that reaches it; 0: no bound */
-    uint64_t rows;         /* keys and index rows looked at; 0: LIMIT_QUERY_PAGE_ROWS */
+    size_t items;        /* rows given; at least 1 */
+    size_t output_bytes; /* the page ends with the row that reaches it; 0: no bound */
+    uint64_t rows;       /* keys, index rows and joined rows looked at; 0: LIMIT_QUERY_PAGE_ROWS */
     uint64_t loaded_bytes; /* of documents; 0: LIMIT_QUERY_PAGE_LOADED_BYTES */
 };
 
@@ -87,6 +87,7 @@ struct query_explain {
     bytes path;                /* ... and the path that was looked up in it, as /a/b/? */
     bool is_sorted;            /* rows were collected and sorted, not given as they came */
     uint64_t rows;             /* keys and index rows looked at */
+    uint64_t joined;           /* rows that joins and subqueries made of documents */
     uint64_t documents;        /* loaded */
     uint64_t loaded_bytes;
     uint64_t output_count;

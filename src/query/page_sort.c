@@ -52,28 +52,35 @@ static status collect(struct run *run, struct sorter *sorter)
 {
     run->is_order_indexed = run->plan.order_index && run->plan.choice.access == ACCESS_SLOTS;
     for (;;) {
-        struct buffer key = buffer_in(run->scratch);
         struct sort_entry entry;
         bool has_row, is_wanted;
-        TRY(cursor_next(&run->cursor, &has_row));
+        TRY(run_next_row(run, &has_row, &is_wanted));
         if (!has_row)
             return sorter_finish(sorter);
-        TRY(run_is_match(run, &is_wanted));
         TRY(note_order(run));
         if (is_wanted)
             TRY(order_key(run, &entry.order_key, &is_wanted));
         if (!is_wanted)
             continue;
-        key = buffer_in(run->scratch);
+        struct buffer key = buffer_in(run->scratch);
         cursor_append_key(&run->cursor, &key);
+        rows_append_place(&run->rows, sorter->is_key_descending, &key);
         TRY(buffer_finish(&key, &entry.key));
         TRY(sorter_add(sorter, entry));
     }
 }
 
-static status give_entry(struct run *run, const struct sort_entry *entry)
+/* How much of an entry's key is that of the document; behind it stands the place of the row in it. */
+static size_t key_len(const struct run *run, const struct sort_entry *entry)
 {
+    return entry->key.len - run->query->binding_count * ROWS_PLACE_BYTES;
+}
+
+static status give_entry(struct run *run, const struct sorter *sorter, size_t number)
+{
+    const struct sort_entry *entry = &sorter->entries[number];
     enum expression_kind output = run->query->output->kind;
+    bytes key = bytes_of(entry->key.data, key_len(run, entry));
     bool is_there;
 
     /* An object is always there, so the rows that are left out need not be looked at again. */
@@ -81,24 +88,29 @@ static status give_entry(struct run *run, const struct sort_entry *entry)
         run->state.skip--;
         return STATUS_OK;
     }
-    TRY(cursor_fetch(&run->cursor, entry->key, &is_there));
+    TRY(cursor_fetch(&run->cursor, key, &is_there));
     if (!is_there)
         return STATUS_OK;
-    arena_reset(run->scratch);
-    evaluation_bind(&run->evaluation, &run->cursor.document);
-    return run_give(run);
+    run_bind(run, &run->cursor.document);
+    TRY(rows_seek(&run->rows, bytes_from(entry->key, key.len), sorter->is_key_descending,
+                  &is_there));
+    return is_there ? run_give(run) : STATUS_OK;
 }
 
 /* The same place in the index: there the value stands as in the order key, behind the byte of its kind. */
 static status stand_in_index(struct run *run, const struct sort_entry *entry)
 {
-    struct buffer position = buffer_in(run->arena);
+    struct buffer position = buffer_in(run->arena), row = buffer_in(run->arena);
+    bool is_descending = run->query->orders[0].is_descending;
 
     for (size_t i = 1; i < entry->order_key.len; i++) {
         uint8_t byte = entry->order_key.data[i];
-        buffer_append_byte(&position, run->query->orders[0].is_descending ? (uint8_t)~byte : byte);
+        buffer_append_byte(&position, is_descending ? (uint8_t)~byte : byte);
     }
-    buffer_append(&position, entry->key);
+    buffer_append(&position, bytes_of(entry->key.data, key_len(run, entry)));
+    for (size_t i = key_len(run, entry); i < entry->key.len; i++)
+        buffer_append_byte(&row, is_descending ? (uint8_t)~entry->key.data[i] : entry->key.data[i]);
+    TRY(buffer_finish(&row, &run->state.row));
     run->state.mode = MODE_STREAM;
     run->state.choice = (struct plan_choice){ .access = ACCESS_INDEX,
                                               .index_id = run->plan.order_index->id,
@@ -122,7 +134,7 @@ static status give_sorted(struct run *run, const struct sorter *sorter)
     size_t at = 0;
 
     for (; at < sorter->count && !run_is_full(run) && run->state.remaining; at++)
-        TRY(give_entry(run, &sorter->entries[at]));
+        TRY(give_entry(run, sorter, at));
     run->is_finished = run->state.remaining == 0 || (at == sorter->count && !sorter->has_dropped);
     return run->is_finished || at == 0 ? STATUS_OK : stand_behind(run, &sorter->entries[at - 1]);
 }

@@ -34,12 +34,12 @@ status run_aggregate(struct run *run)
     TRY(s);
     if (run->plan.choice.access == ACCESS_FIGURES)
         return count_by_figures(run, &sums);
+    TRY(run_return_to_row(run));
     for (;;) {
         bool has_row, is_wanted;
-        TRY(cursor_next(&run->cursor, &has_row));
+        TRY(run_next_row(run, &has_row, &is_wanted));
         if (!has_row)
             return run_give_sums(run, &sums);
-        TRY(run_is_match(run, &is_wanted));
         if (is_wanted && run->plan.counts_rows)
             sums_add_rows(&sums, 1);
         else if (is_wanted)
@@ -47,6 +47,6 @@ status run_aggregate(struct run *run)
         if (run_is_worn_out(run) && run->plan.choice.access != ACCESS_SLOTS)
             break;
     }
-    TRY(cursor_position(&run->cursor, run->arena, &run->state.position));
+    TRY(run_stand_here(run));
     return sums_write(&sums, &run->state.sums);
 }

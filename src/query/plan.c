@@ -42,7 +42,7 @@ static bool counts_rows(const struct query *query, const struct expression *path
 
 static bool result_needs_document(const struct query *query, bool is_count)
 {
-    bool needs = expression_uses_variable(query->output);
+    bool needs = query->is_nested || expression_uses_variable(query->output);
 
     for (size_t i = 0; i < query->order_count; i++)
         needs |= expression_uses_variable(query->orders[i].by);
@@ -183,7 +183,8 @@ static status plan_collection(struct planner *p, const struct plan_choice *wante
 {
     bool is_done;
 
-    if (!p->query->where && p->plan->counts_rows && p->source->partition.len == 0) {
+    if (!p->query->where && p->plan->counts_rows && p->query->binding_count == 0 &&
+        p->source->partition.len == 0) {
         p->plan->choice.access = ACCESS_FIGURES;
         return STATUS_OK;
     }

@@ -91,7 +91,7 @@ static bool is_id(const struct planner *p, const struct expression *x)
     const struct query_decoration *decoration = p->source->decoration;
 
     return x->kind == EXPRESSION_MEMBER && x->args[0]->kind == EXPRESSION_VARIABLE &&
-           bytes_equal(x->name, decoration->id_name);
+           x->args[0]->number == 0 && bytes_equal(x->name, decoration->id_name);
 }
 
 /* The part of the condition that says which ids are meant: id = x, x = id, id IN (x, y). */

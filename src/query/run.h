@@ -4,6 +4,7 @@
 
 #include "query/aggregate.h"
 #include "query/cursor.h"
+#include "query/rows.h"
 #include "query/state.h"
 
 struct run {
@@ -18,8 +19,10 @@ struct run {
     struct plan plan;
     struct cursor cursor;
     struct evaluation evaluation;
+    struct rows rows;        /* of the document that is bound */
     struct page_state state; /* of this page, moving on */
     bool is_resumed;
+    bool is_returning;     /* at a document of the page before: the cursor has not moved yet */
     bool is_order_indexed; /* all documents so far have a row in plan.order_index */
     bool is_finished;
 };
@@ -28,8 +31,15 @@ struct run {
 
 /* Says that it was the state, and passes the reason on. */
 status run_refuse_state(struct run *run, status why);
-/* Does the row under the cursor belong to the query? Binds its document. */
-MUST_USE status run_is_match(struct run *run, bool *out);
+/* Binds a document, or nothing; its rows begin. */
+void run_bind(struct run *run, const struct document *document);
+/* One step: the next row of the document at hand, or of the next one, and whether it fulfils the condition.
+ * A document without rows is a step too. */
+MUST_USE status run_next_row(struct run *run, bool *has_out, bool *is_wanted_out);
+/* Goes back to the row that the page before ended with, if its document is still there. */
+MUST_USE status run_return_to_row(struct run *run);
+/* The next page goes on behind the row that is bound. */
+MUST_USE status run_stand_here(struct run *run);
 /* Gives the row that is bound, if its output is there; counts it. */
 MUST_USE status run_give(struct run *run);
 bool run_is_full(const struct run *run);

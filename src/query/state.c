@@ -1,7 +1,7 @@
 /* State: what one page leaves for the next, as bytes.
  *
- *   version 01, mode, access (one byte each), index id (4), constraint (4), fingerprint (8), skip (8),
- *   remaining (8), then three times a length (4) and bytes: position, order key, sums.
+ *   version 02, mode, access (one byte each), index id (4), constraint (4), fingerprint (8), skip (8),
+ *   remaining (8), then four times a length (4) and bytes: position, order key, sums, row.
  *
  * It travels through the client, so it is read as if anybody had written it: lengths are checked, numbers
  * that nothing could have written are refused, and the sums must be a sound document. Whether the rest
@@ -10,7 +10,7 @@
  * Pure apart from the arena. */
 #include "query/state.h"
 
-enum { STATE_VERSION = 1 };
+enum { STATE_VERSION = 2 };
 
 static void append_block(struct buffer *out, bytes block)
 {
@@ -33,6 +33,7 @@ status state_write(struct arena *arena, const struct page_state *state, bytes *o
     append_block(&b, state->position);
     append_block(&b, state->order_key);
     append_block(&b, state->sums);
+    append_block(&b, state->row);
     TRY(buffer_finish(&b, out));
     if (out->len > LIMIT_QUERY_STATE_BYTES)
         return status_fail(
@@ -68,6 +69,7 @@ status state_read(struct arena *arena, bytes bytes_in, struct page_state *out)
     out->position = read_block(&r);
     out->order_key = read_block(&r);
     out->sums = read_block(&r);
+    out->row = read_block(&r);
     if (!reader_is_done(&r) || version != STATE_VERSION || mode < MODE_STREAM ||
         mode > MODE_AGGREGATE || access > ACCESS_SLOTS || bytes_in.len > LIMIT_QUERY_STATE_BYTES)
         return refused();

@@ -20,6 +20,7 @@ struct page_state {
     bytes position;
     bytes order_key; /* MODE_SORT: where the last row given stands */
     bytes sums;      /* MODE_AGGREGATE: a document, see aggregate.c */
+    bytes row; /* where it stands among the rows of the document at `position`; empty: behind all */
 };
 
 /* In `arena`. */

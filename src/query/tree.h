@@ -6,6 +6,20 @@
 
 #include "query/expression.h"
 
+/* What FROM binds beyond the document. Each binding makes rows of every row of those before it. */
+enum binding_kind {
+    BINDING_VALUE,    /* the value of `of`: one row, or none if it is missing */
+    BINDING_ELEMENTS, /* the elements of the array that `of` is: none if it is not one */
+    BINDING_ROWS,     /* the rows of `query`, which sees what was bound before */
+};
+
+struct query_binding {
+    enum binding_kind kind;
+    uint32_t variable;
+    const struct expression *of;
+    const struct query *query;
+};
+
 struct query_order {
     const struct expression *by;
     bool is_descending;
@@ -29,7 +43,11 @@ struct query_aggregate {
 
 struct query {
     const struct query_rules *rules;
-    bool has_source;                /* false: exactly one row, with nothing bound */
+    bool has_source; /* false: exactly one row, with nothing bound but what surrounds the query */
+    size_t binding_count;
+    const struct query_binding *bindings;
+    bool
+        is_nested; /* has bindings or subqueries: something is computed more than once for a document */
     const struct expression *where; /* NULL: every row */
     const struct expression *output;
     bool is_output_bare; /* a value as it is, not an object of named columns */

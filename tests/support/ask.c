@@ -167,6 +167,7 @@ static void add_figures(struct query_explain *sum, const struct query_explain *p
 
     *sum = *page;
     sum->rows += before.rows;
+    sum->joined += before.joined;
     sum->documents += before.documents;
     sum->loaded_bytes += before.loaded_bytes;
     sum->output_count += before.output_count;
@@ -183,13 +184,14 @@ const char *ask(struct world *w, const char *collection, const char *sql, const 
 
     for (int pages = 0; pages == 0 || state.len; pages++) {
         struct request request = world_begin(w);
-        struct query_page page;
+        struct query_page page = { 0 };
         CHECK_THAT(pages < PAGES_MAX, "the query does not end: %s", sql);
         status s = ask_page(w, &request, collection, sql, how ? how : &plainly, &state, &rows,
                             &page);
         const char *failed = s.code == OK ? NULL : failure(w->arena, s);
         failed = failed ? arena_format(w->arena, "%s", failed) : NULL;
         add_figures(&sum, &page.explain);
+        CHECK_OK(arena_copy(w->arena, sum.path, &sum.path));
         world_end(&request);
         if (failed)
             return failed;

@@ -91,7 +91,7 @@ status serve_item_query(struct call *call)
     TRY(resource_query(call, &query));
     TRY(item_scope_open(call, query->fingerprint, &scope));
     TRY(run_page(call, query, &scope, &rows, &page));
-    struct charge_query work = { .rows_visited = page.explain.rows,
+    struct charge_query work = { .rows_visited = page.explain.rows + page.explain.joined,
                                  .documents_loaded = page.explain.documents,
                                  .bytes_loaded = page.explain.loaded_bytes,
                                  .bytes_out = page.explain.output_bytes };

@@ -75,51 +75,16 @@ status sql_expect_word(struct sql_parser *p, enum sql_token_kind word)
     return p->token.kind == word ? sql_advance(p) : sql_fail_here(p);
 }
 
-/* ---- FROM ------------------------------------------------------------------------------------------- */
+/* ---- looking for FROM --------------------------------------------------------------------------- */
 
-/* A name; behind AS also one that is a word of the language. */
-static bool is_name_token(const struct sql_token *token, bool with_words)
-{
-    return token->kind == TOKEN_NAME ||
-           (with_words && token->kind != TOKEN_END && token->kind != TOKEN_SYMBOL &&
-            token->kind != TOKEN_NUMBER && token->kind != TOKEN_STRING &&
-            token->kind != TOKEN_PARAMETER);
-}
-
-/* from = FROM name [ [ AS ] name ] */
-static status parse_from(struct sql_parser *p)
-{
-    bool has_as;
-
-    TRY(sql_expect_word(p, TOKEN_FROM));
-    if (sql_at_symbol(p, '('))
-        return sql_not_yet(p, "a subquery");
-    if (p->token.kind != TOKEN_NAME)
-        return sql_fail_here(p);
-    p->has_source = true;
-    p->alias = p->token.text;
-    TRY(sql_advance(p));
-    if (sql_at_symbol(p, '.') || sql_at_symbol(p, '['))
-        return sql_not_yet(p, "FROM with a path");
-    TRY(sql_take_word(p, TOKEN_AS, &has_as));
-    if (has_as && !is_name_token(&p->token, true))
-        return sql_fail_here(p);
-    if (has_as || p->token.kind == TOKEN_NAME) {
-        p->alias = p->token.text;
-        TRY(sql_advance(p));
-    }
-    if (p->token.kind == TOKEN_JOIN)
-        return sql_not_yet(p, "JOIN");
-    return p->token.kind == TOKEN_IN ? sql_not_yet(p, "FROM ... IN") : STATUS_OK;
-}
-
-/* Stands on the FROM of this query, or at its end, outside of all brackets. */
+/* Stands on the FROM of this query, outside of all brackets; at its end if it has none. */
 static status find_from(struct sql_parser *p)
 {
     bool is_name = false; /* behind a dot or AS, it would be one */
     int depth = 0;
 
-    while (p->token.kind != TOKEN_END && !(p->token.kind == TOKEN_FROM && depth == 0 && !is_name)) {
+    while (p->token.kind != TOKEN_END && depth >= 0 &&
+           !(p->token.kind == TOKEN_FROM && depth == 0 && !is_name)) {
         is_name = sql_at_symbol(p, '.') || p->token.kind == TOKEN_AS;
         if (sql_at_symbol(p, '(') || sql_at_symbol(p, '[') || sql_at_symbol(p, '{'))
             depth++;
@@ -130,25 +95,46 @@ static status find_from(struct sql_parser *p)
     return STATUS_OK;
 }
 
-/* Reads FROM and comes back; `behind_out` is the parser right behind it. */
-static status look_at_from(struct sql_parser *p, struct sql_parser *behind_out)
-{
-    struct sql_parser ahead = *p;
+/* A place in the text that the parser can come back to. */
+struct place {
+    size_t at, taken_end;
+    struct sql_token token;
+};
 
-    *behind_out = *p;
-    status s = find_from(&ahead);
+static struct place place_of(const struct sql_parser *p)
+{
+    return (struct place){ p->lexer.at, p->taken_end, p->token };
+}
+
+static void go_to(struct sql_parser *p, const struct place *place)
+{
+    p->lexer.at = place->at;
+    p->taken_end = place->taken_end;
+    p->token = place->token;
+}
+
+/* Reads FROM and comes back; `behind_out` is the place right behind it. */
+static status look_at_from(struct sql_parser *p, struct place *behind_out)
+{
+    struct place here = place_of(p);
+    arena_position mark = arena_mark(p->arena);
+    status s = find_from(p);
+    bool is_there = p->token.kind == TOKEN_FROM;
+
+    *behind_out = here;
     /* What is no token further on is said when it is reached. */
-    if (s.code == INVALID) {
+    if (s.code == INVALID)
         *p->lexer.error = (struct sql_error){ .code = "", .message = "" };
-        return STATUS_OK;
+    else
+        TRY(s);
+    if (s.code == OK && is_there) {
+        TRY(sql_from(p));
+        *behind_out = place_of(p);
+    } else {
+        arena_release(p->arena, mark);
     }
-    TRY(s);
-    if (ahead.token.kind != TOKEN_FROM)
-        return STATUS_OK;
-    TRY(parse_from(&ahead));
-    *behind_out = ahead;
-    p->has_source = ahead.has_source;
-    p->alias = ahead.alias;
+    p->level.end_variable = p->variable_count;
+    go_to(p, &here);
     return STATUS_OK;
 }
 
@@ -173,14 +159,6 @@ static status parse_row_count(struct sql_parser *p, uint64_t *out)
     return sql_advance(p);
 }
 
-/* Its own name if it has one: the last part of a path, or the alias. */
-static bytes natural_name(const struct sql_parser *p, const struct expression *x)
-{
-    if (x->kind == EXPRESSION_MEMBER)
-        return x->name;
-    return x->kind == EXPRESSION_VARIABLE ? p->alias : BYTES_NONE;
-}
-
 static status check_column(struct sql_parser *p, const struct sql_list *columns,
                            const struct sql_token *name)
 {
@@ -203,9 +181,9 @@ static status parse_column(struct sql_parser *p, struct sql_list *columns, unsig
 
     TRY(sql_expression(p, &x));
     name.end = p->taken_end;
-    name.text = natural_name(p, x);
+    name.text = p->named == x ? p->named_as : BYTES_NONE;
     TRY(sql_take_word(p, TOKEN_AS, &has_as));
-    if (has_as && !is_name_token(&p->token, true))
+    if (has_as && !sql_is_name(&p->token, true))
         return sql_fail_here(p);
     if (has_as || p->token.kind == TOKEN_NAME) {
         name = p->token;
@@ -234,33 +212,33 @@ static status parse_columns(struct sql_parser *p, const struct expression **out)
     return expression_object(p->arena, columns.names, columns.items, columns.count, out);
 }
 
-static void check_aggregates(struct sql_parser *p)
-{
-    const struct sql_token *use = &p->bare_use;
-
-    if (p->aggregate_count && p->has_bare_use)
-        sql_mistake(p, "SC2102", use,
-                    "Property reference '%.*s' is invalid in the select list because it is not "
-                    "contained in either an aggregate function or the GROUP BY clause.",
-                    (int)use->text.len, (const char *)use->text.data);
-}
-
 static status give_star(struct sql_parser *p, const struct sql_token *star,
                         const struct expression **out)
 {
-    if (!p->has_source)
+    if (!p->level.has_source)
         sql_mistake(p, "SC2030", star, "'SELECT *' is not valid without a FROM clause.");
-    return expression_variable(p->arena, 0, out);
+    if (p->level.source_count > 1)
+        sql_mistake(p, "SC2040", star, "'SELECT *' is only valid with a single input set.");
+    *out = p->level.first_source;
+    return *out ? STATUS_OK : expression_variable(p->arena, 0, out);
 }
 
-/* select = SELECT [ DISTINCT ] [ TOP n ] ( '*' | VALUE expression | column { ',' column } ) */
+static bool is_subquery(const struct sql_parser *p)
+{
+    return p->subquery_depth > 0;
+}
+
+/* select = [ DISTINCT ] [ TOP n ] ( '*' | VALUE expression | column { ',' column } ) ; behind SELECT */
 static status parse_select(struct sql_parser *p, struct query *query)
 {
-    struct sql_token star;
+    struct sql_token star, top;
     bool is_star;
 
     TRY(sql_take_word(p, TOKEN_DISTINCT, &query->is_distinct));
+    top = p->token;
     TRY(sql_take_word(p, TOKEN_TOP, &query->has_top));
+    if (query->has_top && is_subquery(p))
+        sql_mistake(p, "SC2203", &top, "The TOP clause is not supported in subqueries.");
     if (query->has_top)
         TRY(parse_row_count(p, &query->limit));
     star = p->token;
@@ -268,15 +246,16 @@ static status parse_select(struct sql_parser *p, struct query *query)
     if (is_star)
         return give_star(p, &star, &query->output);
     TRY(sql_take_word(p, TOKEN_VALUE, &query->is_output_bare));
-    p->is_aggregate_allowed = true;
+    p->level.is_aggregate_allowed = true;
     if (query->is_output_bare)
         TRY(sql_expression(p, &query->output));
     else
         TRY(parse_columns(p, &query->output));
-    p->is_aggregate_allowed = false;
-    query->aggregates = p->aggregates;
-    query->aggregate_count = p->aggregate_count;
-    check_aggregates(p);
+    p->level.is_aggregate_allowed = false;
+    query->aggregates = p->level.aggregates;
+    query->aggregate_count = p->level.aggregate_count;
+    if (query->aggregate_count)
+        sql_check_bare(p, query->output);
     return STATUS_OK;
 }
 
@@ -317,10 +296,10 @@ static status parse_offset(struct sql_parser *p, struct query *query, const stru
     return parse_row_count(p, &query->limit);
 }
 
-/* tail = [ WHERE expression ] [ ORDER BY ... ] [ OFFSET n LIMIT n ] end */
+/* tail = [ WHERE expression ] [ ORDER BY ... ] [ OFFSET n LIMIT n ] ( end | ')' ) */
 static status parse_tail(struct sql_parser *p, struct query *query)
 {
-    struct sql_token offset;
+    struct sql_token order, offset;
     bool has_where, has_order, has_offset;
 
     TRY(sql_take_word(p, TOKEN_WHERE, &has_where));
@@ -328,19 +307,30 @@ static status parse_tail(struct sql_parser *p, struct query *query)
         TRY(sql_expression(p, &query->where));
     if (p->token.kind == TOKEN_GROUP)
         return sql_not_yet(p, "GROUP BY");
+    order = p->token;
     TRY(sql_take_word(p, TOKEN_ORDER, &has_order));
+    if (has_order && is_subquery(p))
+        sql_mistake(p, "SC2202", &order, "The ORDER BY clause is not supported in subqueries.");
     if (has_order)
         TRY(parse_orders(p, query));
     offset = p->token;
     TRY(sql_take_word(p, TOKEN_OFFSET, &has_offset));
+    if (has_offset && is_subquery(p))
+        sql_mistake(p, "SC2204", &offset,
+                    "The OFFSET LIMIT clause is not supported in subqueries.");
     if (has_offset)
         TRY(parse_offset(p, query, &offset));
-    if (p->token.kind != TOKEN_END)
+    if (is_subquery(p))
+        TRY(sql_expect_symbol(p, ')'));
+    else if (p->token.kind != TOKEN_END)
         return sql_fail_here(p);
     /* One row needs no order. */
     if (query->aggregate_count)
         query->order_count = 0;
-    query->has_source = p->has_source;
+    query->has_source = p->level.has_source;
+    query->bindings = p->level.bindings;
+    query->binding_count = p->level.binding_count;
+    query->is_nested = p->is_nested;
     return STATUS_OK;
 }
 
@@ -349,27 +339,53 @@ static status parse_tail(struct sql_parser *p, struct query *query)
 /* query = select [ from ] tail */
 static status parse_query(struct sql_parser *p, struct query *query)
 {
-    struct sql_parser behind;
+    struct place behind;
 
+    query->rules = &sql_rules;
+    query->limit = QUERY_UNLIMITED;
     TRY(sql_expect_word(p, TOKEN_SELECT));
     TRY(look_at_from(p, &behind));
     TRY(parse_select(p, query));
-    if (p->token.kind == TOKEN_FROM) {
-        p->lexer = behind.lexer;
-        p->token = behind.token;
-    }
+    if (p->token.kind == TOKEN_FROM)
+        go_to(p, &behind);
     return parse_tail(p, query);
 }
 
-/* condition = FROM name [ [ AS ] name ] [ WHERE expression ] end */
+status sql_subquery(struct sql_parser *p, bool is_root, const struct query **out)
+{
+    struct sql_level outside = p->level;
+    size_t outside_names = p->name_count;
+    struct query *query;
+
+    *out = NULL;
+    if (++p->subquery_count > LIMIT_QUERY_SUBQUERIES)
+        return status_fail(p->arena, TOO_LARGE, "the query has more than %d subqueries, the limit",
+                           LIMIT_QUERY_SUBQUERIES);
+    p->level = (struct sql_level){ .is_root = is_root,
+                                   .first_name = p->name_count,
+                                   .first_variable = p->variable_count };
+    p->is_nested = true;
+    p->subquery_depth++;
+    TRY(ARENA_NEW(p->arena, 1, &query));
+    TRY(parse_query(p, query));
+    p->subquery_depth--;
+    p->level = outside;
+    p->name_count = outside_names;
+    *out = query;
+    return STATUS_OK;
+}
+
+/* condition = from [ WHERE expression ] end ; with one source, the document */
 static status parse_condition(struct sql_parser *p, struct query *query)
 {
-    TRY(parse_from(p));
+    query->rules = &sql_rules;
+    query->limit = QUERY_UNLIMITED;
+    TRY(sql_from(p));
     TRY(expression_variable(p->arena, 0, &query->output));
     TRY(parse_tail(p, query));
-    if (query->order_count || query->has_skip)
+    if (query->order_count || query->has_skip || query->binding_count)
         return sql_fail(&p->lexer, "SC1001", 0, p->lexer.text.len,
-                        "Syntax error, a condition is FROM and WHERE alone.");
+                        "Syntax error, a condition is FROM with one name and WHERE alone.");
     return STATUS_OK;
 }
 
@@ -387,11 +403,7 @@ static status parse(struct arena *arena, bytes text, bytes parameters,
                     status (*how)(struct sql_parser *, struct query *), const struct query **out,
                     struct sql_error *error_out)
 {
-    struct sql_parser parser = {
-        .lexer = {.arena = arena, .text = text, .error = error_out},
-        .arena = arena,
-        .parameters = parameters
-    };
+    struct sql_parser *parser;
     struct query *query;
 
     *out = NULL;
@@ -401,13 +413,19 @@ static status parse(struct arena *arena, bytes text, bytes parameters,
                            LIMIT_QUERY_TEXT_BYTES);
     TRY(check_parameters(arena, parameters));
     TRY(ARENA_NEW(arena, 1, &query));
-    query->rules = &sql_rules;
-    query->limit = QUERY_UNLIMITED;
+    TRY(ARENA_NEW(arena, 1, &parser));
+    *parser = (struct sql_parser){
+        .lexer = {.arena = arena, .text = text, .error = error_out},
+        .arena = arena,
+        .parameters = parameters,
+        .variable_count = 1,
+        .level.is_root = true,
+    };
     query->fingerprint = bytes_hash(parameters, bytes_hash(text, 1));
-    TRY(sql_advance(&parser));
-    TRY(how(&parser, query));
-    if (parser.has_mistake) {
-        *error_out = parser.mistake;
+    TRY(sql_advance(parser));
+    TRY(how(parser, query));
+    if (parser->has_mistake) {
+        *error_out = parser->mistake;
         return status_of(INVALID, error_out->message);
     }
     *out = query;

@@ -91,6 +91,13 @@ static status call_not(struct sql_parser *p, const struct expression **x)
 
 /* ---- behind an operand: .name [expression] ---------------------------------------------------------- */
 
+/* A member has the name of its own last part. */
+static void name_it(struct sql_parser *p, const struct expression *member)
+{
+    p->named = member;
+    p->named_as = member->name;
+}
+
 static status parse_dot(struct sql_parser *p, const struct expression **x)
 {
     struct sql_token name = p->token;
@@ -99,7 +106,9 @@ static status parse_dot(struct sql_parser *p, const struct expression **x)
         name.kind == TOKEN_SYMBOL || name.kind == TOKEN_PARAMETER)
         return sql_fail_here(p);
     TRY(sql_advance(p));
-    return expression_member(p->arena, *x, name.text, x);
+    TRY(expression_member(p->arena, *x, name.text, x));
+    name_it(p, *x);
+    return STATUS_OK;
 }
 
 static status parse_index(struct sql_parser *p, const struct expression **x)
@@ -108,8 +117,11 @@ static status parse_index(struct sql_parser *p, const struct expression **x)
 
     TRY(sql_expression(p, &which));
     TRY(sql_expect_symbol(p, ']'));
-    if (which->kind == EXPRESSION_LITERAL && which->literal.type == VALUE_STRING)
-        return expression_member(p->arena, *x, value_text(which->literal), x);
+    if (which->kind == EXPRESSION_LITERAL && which->literal.type == VALUE_STRING) {
+        TRY(expression_member(p->arena, *x, value_text(which->literal), x));
+        name_it(p, *x);
+        return STATUS_OK;
+    }
     return call_two(p, FUNCTION_element, *x, which, x);
 }
 
@@ -155,8 +167,6 @@ static status parse_in(struct sql_parser *p, const struct expression **x)
 
     TRY(sql_expect_symbol(p, '('));
     TRY(sql_list_add(p, &args, BYTES_NONE, *x));
-    if (p->token.kind == TOKEN_SELECT)
-        return sql_not_yet(p, "a subquery");
     TRY(sql_arguments(p, ')', &args));
     if (args.count < 2)
         return sql_fail_here(p);

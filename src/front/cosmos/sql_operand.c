@@ -195,25 +195,26 @@ static status parse_aggregate(struct sql_parser *p, const struct sql_token *name
 {
     struct sql_list args = { 0 };
 
-    bool is_inside = p->is_in_aggregate;
-    if (!p->is_aggregate_allowed || is_inside)
+    struct sql_level *level = &p->level;
+    bool is_inside = level->is_in_aggregate;
+    if (!level->is_aggregate_allowed || is_inside)
         sql_mistake(p, "SC2104", name,
                     "The aggregate function %.*s may only be used in the SELECT clause, and not "
                     "within another aggregate function.",
                     (int)name->text.len, (const char *)name->text.data);
-    p->is_in_aggregate = true;
+    level->is_in_aggregate = true;
     TRY(sql_arguments(p, ')', &args));
-    p->is_in_aggregate = is_inside;
+    level->is_in_aggregate = is_inside;
     if (!has_right_count(p, name, args.count, (struct function_arity){ 1, 1 }))
         return nothing(p, out);
-    if (!p->aggregates)
-        TRY(ARENA_NEW(p->arena, LIMIT_QUERY_AGGREGATES, &p->aggregates));
-    if (p->aggregate_count == LIMIT_QUERY_AGGREGATES)
+    if (!level->aggregates)
+        TRY(ARENA_NEW(p->arena, LIMIT_QUERY_AGGREGATES, &level->aggregates));
+    if (level->aggregate_count == LIMIT_QUERY_AGGREGATES)
         return status_fail(p->arena, TOO_LARGE, "the query has more than %d aggregates, the limit",
                            LIMIT_QUERY_AGGREGATES);
-    p->aggregates[p->aggregate_count] = (struct query_aggregate){ .kind = kind,
-                                                                  .of = args.items[0] };
-    return expression_aggregate(p->arena, (uint32_t)p->aggregate_count++, out);
+    level->aggregates[level->aggregate_count] = (struct query_aggregate){ .kind = kind,
+                                                                          .of = args.items[0] };
+    return expression_aggregate(p->arena, (uint32_t)level->aggregate_count++, out);
 }
 
 /* call = name '(' list ')' ; behind the '(' */
@@ -236,6 +237,22 @@ static status parse_call(struct sql_parser *p, const struct sql_token *name,
     return sql_call(p, function, &args, out);
 }
 
+static status note_use(struct sql_parser *p, const struct sql_token *name,
+                       const struct expression *variable)
+{
+    if (p->use_count == p->use_room) {
+        size_t room = p->use_room ? p->use_room * 2 : 16;
+        struct sql_use *uses;
+        TRY(ARENA_NEW(p->arena, room, &uses));
+        if (p->use_count)
+            memcpy(uses, p->uses, p->use_count * sizeof(*uses));
+        p->uses = uses;
+        p->use_room = room;
+    }
+    p->uses[p->use_count++] = (struct sql_use){ variable, name->start, name->end };
+    return STATUS_OK;
+}
+
 static status parse_name(struct sql_parser *p, const struct expression **out)
 {
     struct sql_token name = p->token;
@@ -245,26 +262,53 @@ static status parse_name(struct sql_parser *p, const struct expression **out)
     TRY(sql_take_symbol(p, '(', &is_call));
     if (is_call)
         return parse_call(p, &name, out);
-    if (!p->has_source || !bytes_equal(name.text, p->alias))
+    const struct expression *value = sql_find_name(p, name.text);
+    if (!value) {
         sql_mistake(p, "SC2001", &name, "Identifier '%.*s' could not be resolved.",
                     (int)name.text.len, (const char *)name.text.data);
-    if (!p->is_in_aggregate && !p->has_bare_use) {
-        p->has_bare_use = true;
-        p->bare_use = name;
+        return nothing(p, out);
     }
-    return expression_variable(p->arena, 0, out);
+    /* A node of its own, so that errors can say where it stands. */
+    if (value->kind == EXPRESSION_VARIABLE) {
+        TRY(expression_variable(p->arena, value->number, &value));
+        TRY(note_use(p, &name, value));
+    }
+    *out = value;
+    p->named = value;
+    p->named_as = name.text;
+    return STATUS_OK;
+}
+
+/* At SELECT, behind the bracket. */
+static status parse_subquery(struct sql_parser *p, enum subquery_kind kind,
+                             const struct expression **out)
+{
+    const struct query *query;
+
+    TRY(sql_subquery(p, false, &query));
+    return expression_subquery(p->arena, kind, query, out);
 }
 
 static status parse_bracketed(struct sql_parser *p, const struct expression **out)
 {
     TRY(sql_expect_symbol(p, '('));
     if (p->token.kind == TOKEN_SELECT)
-        return sql_not_yet(p, "a subquery");
+        return parse_subquery(p, SUBQUERY_VALUE, out);
     TRY(sql_expression(p, out));
     return sql_expect_symbol(p, ')');
 }
 
-/* operand = literal | parameter | name | call | object | array | '(' expression ')' */
+/* EXISTS '(' subquery | ARRAY '(' subquery */
+static status parse_collected(struct sql_parser *p, enum subquery_kind kind,
+                              const struct expression **out)
+{
+    TRY(sql_advance(p));
+    TRY(sql_expect_symbol(p, '('));
+    return parse_subquery(p, kind, out);
+}
+
+/* operand = literal | parameter | name | call | object | array | '(' expression ')' | '(' subquery |
+ *           EXISTS '(' subquery | ARRAY '(' subquery */
 status sql_operand(struct sql_parser *p, const struct expression **out)
 {
     switch ((int)p->token.kind) {
@@ -279,8 +323,9 @@ status sql_operand(struct sql_parser *p, const struct expression **out)
     case TOKEN_NAME:
         return parse_name(p, out);
     case TOKEN_EXISTS:
+        return parse_collected(p, SUBQUERY_EXISTS, out);
     case TOKEN_ARRAY:
-        return sql_not_yet(p, "a subquery");
+        return parse_collected(p, SUBQUERY_ARRAY, out);
     case TOKEN_UDF:
         return sql_not_yet(p, "a user defined function");
     case TOKEN_SYMBOL:

@@ -4,6 +4,36 @@
 
 #include "front/cosmos/sql_lexer.h"
 
+/* A name that FROM has given, and what it stands for. */
+struct sql_name {
+    bytes name;
+    const struct expression *value;
+};
+
+/* One SELECT of the text while it is read; a subquery has its own. */
+struct sql_level {
+    bool is_root;    /* its first source is the container */
+    bool has_source; /* it has a FROM */
+    /* Its own names and variables begin here; both end where FROM has been read. */
+    size_t first_name;
+    uint32_t first_variable, end_variable;
+    size_t source_count; /* of FROM */
+    const struct expression *first_source;
+    struct query_binding *bindings;
+    size_t binding_count;
+    /* Aggregates are allowed in the columns, and not within each other. */
+    bool is_aggregate_allowed;
+    bool is_in_aggregate;
+    struct query_aggregate *aggregates;
+    size_t aggregate_count;
+};
+
+/* Where a variable stands in the text, for errors that are found later. */
+struct sql_use {
+    const struct expression *variable;
+    size_t start, end;
+};
+
 struct sql_parser {
     struct sql_lexer lexer;
     struct sql_token token; /* the next one, not yet taken */
@@ -11,21 +41,22 @@ struct sql_parser {
     struct arena *arena;
     bytes parameters; /* a BSON array, or empty */
     unsigned depth;
-    /* FROM: what the document of the row is called. */
-    bool has_source;
-    bytes alias;
-    /* Aggregates are allowed in the columns, and not within each other. */
-    bool is_aggregate_allowed;
-    bool is_in_aggregate;
-    struct query_aggregate *aggregates;
-    size_t aggregate_count;
+    struct sql_level level;
+    struct sql_name names[LIMIT_QUERY_VARIABLES]; /* all that can be seen, outer levels first */
+    size_t name_count;
+    uint32_t variable_count; /* number 0 is the document */
+    size_t join_count, subquery_count;
+    unsigned subquery_depth; /* how many subqueries are open */
+    bool is_nested;          /* there was a binding or a subquery */
+    struct sql_use *uses;
+    size_t use_count, use_room;
+    /* The last expression that has a name of its own, and that name. */
+    const struct expression *named;
+    bytes named_as;
     /* What the text says is not possible, though it is said correctly: it only counts if no error of
      * syntax follows. The first one. */
     bool has_mistake;
     struct sql_error mistake;
-    /* The first use of the document outside aggregates, in the columns. */
-    bool has_bare_use;
-    struct sql_token bare_use;
 };
 
 extern const struct query_rules sql_rules;
@@ -52,8 +83,19 @@ status sql_not_yet(struct sql_parser *parser, const char *what);
 MUST_USE status sql_expression(struct sql_parser *parser, const struct expression **out);
 /* A function of the language by its name, whatever its letter case. */
 bool sql_find_function(bytes name, enum function *out);
-/* operand = literal | parameter | name | call | object | array | '(' expression ')' */
+/* operand = literal | parameter | name | call | object | array | '(' expression ')' | '(' subquery |
+ *           EXISTS '(' subquery | ARRAY '(' subquery */
 MUST_USE status sql_operand(struct sql_parser *parser, const struct expression **out);
+/* subquery = select [ from ] tail, at SELECT; the ')' behind it is taken too. */
+MUST_USE status sql_subquery(struct sql_parser *parser, bool is_root, const struct query **out);
+/* from = FROM source { JOIN source } */
+MUST_USE status sql_from(struct sql_parser *parser);
+/* Is it a name? With `with_words`, also one that is a word of the language. */
+bool sql_is_name(const struct sql_token *token, bool with_words);
+/* What a name stands for; NULL if nobody has given it. */
+const struct expression *sql_find_name(const struct sql_parser *parser, bytes name);
+/* Notes what is neither within an aggregate nor the same for all rows of a group. */
+void sql_check_bare(struct sql_parser *parser, const struct expression *output);
 /* The value of a parameter. */
 MUST_USE status sql_parameter(struct sql_parser *parser, const struct sql_token *token,
                               struct value *out);

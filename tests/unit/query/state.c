@@ -118,7 +118,7 @@ TEST(query_state, a_position_that_is_no_key_is_refused)
     for (size_t i = 0; i < 3; i++) {
         bytes state = first_state(&w, queries[i]);
         uint8_t copy[4096];
-        for (size_t at = POSITION_AT; at + 8 < state.len; at++) {
+        for (size_t at = POSITION_AT; at + 12 < state.len; at++) {
             memcpy(copy, state.data, state.len);
             copy[at] = 0;
             CHECK_EQ(next_page(&w, queries[i], NULL, bytes_of(copy, state.len), &is_refused),

@@ -1,0 +1,306 @@
+/* Language: runs the tables of queries. */
+#include "tests/support/language.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "tests/support/ask.h"
+
+enum { LINE_BYTES = 16384, FIELDS_MAX = 16, ROWS_MAX = 4096, BUDGET = 64 << 20 };
+
+struct table {
+    const char *name;
+    FILE *file;
+    char line[LINE_BYTES];
+    size_t line_number;
+    bool is_line_kept; /* the line was looked at, but belongs to whoever reads next */
+    struct arena *arena;
+    struct world world;
+    bool has_world;
+    struct buffer list; /* the documents as a JSON array */
+    const char *fields[FIELDS_MAX];
+    size_t field_count;
+    char parameters[LINE_BYTES];
+    char query[LINE_BYTES];
+};
+
+static bool next_line(struct table *t)
+{
+    if (t->is_line_kept) {
+        t->is_line_kept = false;
+        return true;
+    }
+    if (!fgets(t->line, sizeof(t->line), t->file))
+        return false;
+    t->line_number++;
+    size_t len = strlen(t->line);
+    CHECK_THAT(len > 0 && t->line[len - 1] == '\n', "%s:%zu is too long", t->name, t->line_number);
+    t->line[len - 1] = 0;
+    return true;
+}
+
+/* ---- data ------------------------------------------------------------------------------------------- */
+
+static void note_fields(struct table *t, bytes document)
+{
+    struct document_walk walk = document_fields(document);
+    struct field field;
+
+    while (document_next(&walk, &field)) {
+        bool is_known = false;
+        const char *name = arena_format(t->arena, "%.*s", (int)field.name.len,
+                                        (const char *)field.name.data);
+        for (size_t i = 0; i < t->field_count; i++)
+            is_known |= strcmp(t->fields[i], name) == 0;
+        for (const char *at = name; *at; at++)
+            is_known |= !isalnum((unsigned char)*at);
+        if (!is_known && t->field_count < FIELDS_MAX)
+            t->fields[t->field_count++] = name;
+    }
+}
+
+static void insert(struct table *t, const char *collection, bytes document)
+{
+    struct request request = world_begin(&t->world);
+    struct write_op op = { .collection = world_find(&request, collection),
+                           .kind = WRITE_INSERT,
+                           .document = document,
+                           .own_ttl = TTL_ABSENT };
+    struct value id;
+
+    CHECK_THAT(document_find(document, "id", &id), "%s:%zu: no id", t->name, t->line_number);
+    CHECK_OK(document_key_make(request.arena, op.collection, document, id, &op.key));
+    CHECK_OK(document_write(&request, &op, 1, WRITE_ALL_OR_NOTHING));
+    world_end(&request);
+}
+
+static const char *collection_of(struct table *t, size_t field)
+{
+    return arena_format(t->arena, "only_%s", t->fields[field]);
+}
+
+static void make_collections(struct table *t, const bytes *documents, size_t count)
+{
+    world_collection_parted(&t->world, "plain", TTL_NEVER, "", "pk");
+    world_collection_parted(&t->world, "indexed", TTL_NEVER, "all: paths +/*", "pk");
+    for (size_t f = 0; f < t->field_count; f++)
+        world_collection_parted(&t->world, collection_of(t, f), TTL_NEVER,
+                                arena_format(t->arena, "one: paths +/%s/*", t->fields[f]), "pk");
+    for (size_t i = 0; i < count; i++) {
+        insert(t, "plain", documents[i]);
+        insert(t, "indexed", documents[i]);
+        for (size_t f = 0; f < t->field_count; f++)
+            insert(t, collection_of(t, f), documents[i]);
+    }
+}
+
+static void close_data(struct table *t)
+{
+    if (t->has_world)
+        world_close(&t->world);
+    t->has_world = false;
+    arena_reset(t->arena);
+    t->field_count = 0;
+}
+
+static void read_data(struct table *t)
+{
+    bytes documents[256];
+    size_t count = 0;
+
+    close_data(t);
+    world_open(&t->world, ON_MEMORY);
+    t->has_world = true;
+    t->list = buffer_in(t->arena);
+    buffer_append_text(&t->list, "[");
+    while (next_line(t) && t->line[0]) {
+        CHECK(count < ARRAY_COUNT(documents));
+        status s = json_read(t->arena, bytes_of_text(t->line), &documents[count]);
+        CHECK_THAT(s.code == OK, "%s:%zu: %s", t->name, t->line_number, s.message);
+        note_fields(t, documents[count]);
+        buffer_append_text(&t->list, count++ ? "," : "");
+        buffer_append_text(&t->list, t->line);
+    }
+    buffer_append_text(&t->list, "]");
+    buffer_append_byte(&t->list, 0);
+    make_collections(t, documents, count);
+}
+
+/* ---- answers ---------------------------------------------------------------------------------------- */
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The rows of a JSON array in one order, whatever theirs was; or the text itself if it is none. */
+static const char *sorted(struct arena *arena, const char *text)
+{
+    const char *rows[ROWS_MAX];
+    struct buffer out = buffer_in(arena);
+    struct field field;
+    size_t count = 0;
+    bytes array;
+
+    if (text[0] != '[' || json_read_array(arena, bytes_of_text(text), &array).code != OK)
+        return text;
+    struct document_walk walk = document_fields(array);
+    while (document_next(&walk, &field)) {
+        struct buffer row = buffer_in(arena);
+        CHECK(count < ROWS_MAX);
+        json_write_value(&row, field.value);
+        buffer_append_byte(&row, 0);
+        rows[count++] = (const char *)row.data;
+    }
+    qsort(rows, count, sizeof(rows[0]), compare_texts);
+    for (size_t i = 0; i < count; i++)
+        buffer_append_format(&out, "%s%s", i ? "," : "[", rows[i]);
+    buffer_append_text(&out, count ? "]" : "[]");
+    buffer_append_byte(&out, 0);
+    return (const char *)out.data;
+}
+
+/* JSON without blanks between the rows, as answers are written. */
+static const char *plainly(struct arena *arena, const char *text)
+{
+    struct buffer out = buffer_in(arena);
+    bytes array;
+
+    if (json_read_array(arena, bytes_of_text(text), &array).code != OK)
+        return text;
+    json_write_value(&out, (struct value){ .type = VALUE_ARRAY, .raw = array });
+    buffer_append_byte(&out, 0);
+    return (const char *)out.data;
+}
+
+struct expected {
+    char how; /* = ~ ! */
+    const char *text;
+};
+
+static void compare(struct table *t, const char *who, const struct expected *expected,
+                    bool is_ordered, const char *got)
+{
+    const char *want = expected->text;
+
+    if (expected->how == '!') {
+        CHECK_THAT(strncmp(got, want, strlen(want)) == 0,
+                   "%s:%zu on %s: %s\n  gives %s\n  want  %s", t->name, t->line_number, who,
+                   t->query, got, want);
+        return;
+    }
+    want = is_ordered ? plainly(t->arena, want) : sorted(t->arena, want);
+    got = is_ordered ? got : sorted(t->arena, got);
+    CHECK_THAT(strcmp(got, want) == 0, "%s:%zu on %s: %s\n  gives %s\n  want  %s", t->name,
+               t->line_number, who, t->query, got, want);
+}
+
+static bool has_order(const char *query)
+{
+    for (; *query; query++) {
+        if (strncasecmp(query, "ORDER BY", 8) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void ask_collection(struct table *t, const char *collection, const struct expected *expected)
+{
+    static const struct {
+        size_t items;
+        uint64_t rows;
+    } pages[] = {
+        {0,  0},
+        { 1, 0},
+        { 2, 3},
+        { 3, 1},
+    };
+    bool is_ordered = expected->how == '=' && has_order(t->query);
+
+    EACH_ROW(pages, page) {
+        struct asking how = { .parameters = t->parameters[0] ? t->parameters : NULL,
+                              .items = page->items,
+                              .rows = page->rows,
+                              .is_plain = true };
+        const char *who = arena_format(t->arena, "%s in pages of %zu, work %zu", collection,
+                                       page->items, (size_t)page->rows);
+        compare(t, who, expected, is_ordered, ask(&t->world, collection, t->query, &how, NULL));
+    }
+}
+
+static void check_query(struct table *t, const struct expected *expected)
+{
+    arena_position mark = arena_mark(t->arena), world_mark = arena_mark(t->world.arena);
+    const char *got = ask_list(t->arena, (const char *)t->list.data, t->query,
+                               t->parameters[0] ? t->parameters : NULL);
+
+    compare(t, "a list", expected, expected->how == '=', got);
+    ask_collection(t, "plain", expected);
+    ask_collection(t, "indexed", expected);
+    for (size_t f = 0; f < t->field_count; f++)
+        ask_collection(t, collection_of(t, f), expected);
+    arena_release(t->arena, mark);
+    arena_release(t->world.arena, world_mark);
+    t->parameters[0] = 0;
+}
+
+/* ---- the file --------------------------------------------------------------------------------------- */
+
+static void read_query(struct table *t)
+{
+    snprintf(t->query, sizeof(t->query), "%s", t->line + 2);
+    while (next_line(t)) {
+        if (t->line[0] != ' ') {
+            t->is_line_kept = true;
+            return;
+        }
+        size_t len = strlen(t->query);
+        snprintf(t->query + len, sizeof(t->query) - len, "\n%s", t->line);
+    }
+}
+
+static void read_line(struct table *t)
+{
+    switch (t->line[0]) {
+    case 0:
+    case '#':
+        return;
+    case '@':
+        snprintf(t->parameters, sizeof(t->parameters), "%s", t->line + 2);
+        return;
+    case '?':
+        read_query(t);
+        return;
+    case '=':
+    case '~':
+    case '!': {
+        char text[LINE_BYTES];
+        snprintf(text, sizeof(text), "%s", t->line + 2);
+        check_query(t, &(struct expected){ t->line[0], text });
+        return;
+    }
+    default:
+        CHECK_THAT(strcmp(t->line, "data") == 0, "%s:%zu: %s", t->name, t->line_number, t->line);
+        read_data(t);
+    }
+}
+
+void language_check(const char *name)
+{
+    struct table *t = calloc(1, sizeof(*t));
+    char path[256];
+
+    snprintf(path, sizeof(path), "tests/corpus/language/%s.txt", name);
+    t->name = name;
+    t->file = fopen(path, "r");
+    CHECK_THAT(t->file, "there is no %s", path);
+    t->arena = arena_open(BUDGET);
+    while (next_line(t))
+        read_line(t);
+    close_data(t);
+    arena_close(t->arena);
+    fclose(t->file);
+    free(t);
+}

@@ -1,0 +1,22 @@
+/* Queries with their answers, written as tables in tests/corpus/language/NAME.txt:
+ *
+ *     # a comment
+ *     data
+ *     {"id":"1","n":3}            one document a line, in the order of their ids, up to an empty line
+ *
+ *     @ [{"name":"@p","value":1}] parameters of the next query
+ *     ? SELECT VALUE c.n FROM c   a query; lines that begin with blanks go on with it
+ *     = [3]                       its rows, in this order ...
+ *     ~ [3]                       ... or in any order
+ *     ! SC1001 0-5: text          or what its failure begins with
+ *
+ * Every query is asked of a list, of a collection without any index, of one that indexes everything, and of
+ * one collection for each property that indexes this property only; all at once, and in pages of different
+ * sizes. Without ORDER BY, the order counts only where the list is asked. */
+#ifndef TESTS_SUPPORT_LANGUAGE_H
+#define TESTS_SUPPORT_LANGUAGE_H
+
+/* Ends the test at the first query that answers otherwise. */
+void language_check(const char *name);
+
+#endif

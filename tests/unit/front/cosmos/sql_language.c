@@ -1,0 +1,13 @@
+/* The language as it is documented, table by table; see tests/support/language.h. */
+#include "tests/check.h"
+#include "tests/support/language.h"
+
+TEST(sql_language, from_and_joins_make_the_documented_rows)
+{
+    language_check("joins");
+}
+
+TEST(sql_language, subqueries_see_the_row_around_them)
+{
+    language_check("subqueries");
+}
