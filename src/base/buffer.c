@@ -134,34 +134,32 @@ bytes reader_bytes(struct reader *reader, size_t len)
     return taken;
 }
 
-static uint64_t read_big_endian(struct reader *reader, size_t width)
-{
-    bytes packed = reader_bytes(reader, width);
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < packed.len; i++)
-        number = number << 8 | packed.data[i];
-    return number;
-}
-
 uint8_t reader_byte(struct reader *reader)
 {
-    return (uint8_t)read_big_endian(reader, 1);
+    bytes packed = reader_bytes(reader, 1);
+
+    return packed.len ? packed.data[0] : 0;
 }
 
 uint16_t reader_u16(struct reader *reader)
 {
-    return (uint16_t)read_big_endian(reader, 2);
+    bytes packed = reader_bytes(reader, 2);
+
+    return packed.len ? (uint16_t)((unsigned)packed.data[0] << 8 | packed.data[1]) : 0;
 }
 
 uint32_t reader_u32(struct reader *reader)
 {
-    return (uint32_t)read_big_endian(reader, 4);
+    bytes packed = reader_bytes(reader, 4);
+
+    return packed.len ? bytes_read_u32(packed.data) : 0;
 }
 
 uint64_t reader_u64(struct reader *reader)
 {
-    return read_big_endian(reader, 8);
+    bytes packed = reader_bytes(reader, 8);
+
+    return packed.len ? bytes_read_u64(packed.data) : 0;
 }
 
 bool reader_is_done(const struct reader *reader)

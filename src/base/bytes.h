@@ -60,6 +60,17 @@ static inline bytes bytes_from(bytes b, size_t offset)
     return bytes_of(b.data + offset, b.len - offset);
 }
 
+/* Numbers of fixed width, most significant byte first, at any alignment. */
+static inline uint32_t bytes_read_u32(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static inline uint64_t bytes_read_u64(const uint8_t *at)
+{
+    return (uint64_t)bytes_read_u32(at) << 32 | bytes_read_u32(at + 4);
+}
+
 /* A 64-bit hash for tables and latch stripes; not for untrusted hash flooding, not stored. */
 uint64_t bytes_hash(bytes b, uint64_t seed);
 

@@ -77,6 +77,9 @@
 /* Work of one page unless said otherwise: keys and index rows looked at, bytes of documents loaded. */
 #define LIMIT_QUERY_PAGE_ROWS 50000
 #define LIMIT_QUERY_PAGE_LOADED_BYTES (64 * 1024 * 1024)
+/* The same for a page that reads all documents in the order in which they lie: more are not read that way. */
+#define LIMIT_QUERY_PAGE_SLOTS 2000000
+#define LIMIT_QUERY_PAGE_SLOT_BYTES (UINT64_C(1024) * 1024 * 1024)
 /* What sorting holds for one page, in rows and bytes; what does not fit waits for the next page. */
 #define LIMIT_QUERY_SORT_ROWS 20000
 #define LIMIT_QUERY_SORT_BYTES (32 * 1024 * 1024)

@@ -80,6 +80,13 @@ struct collection_figures {
 MUST_USE status collection_figures(struct request *request, const struct collection *collection,
                                    struct collection_figures *out);
 
+/* About how much there is, what is dead but not purged yet included. Takes no time and waits for nobody. */
+struct collection_size {
+    uint64_t documents, bytes;
+};
+struct collection_size collection_size(struct request *request,
+                                       const struct collection *collection);
+
 /* How many documents will die when: counts[i] of those with from + i*step <= deadline < from+(i+1)*step. */
 MUST_USE status collection_forecast(struct request *request, const struct collection *collection,
                                     time_ms from, int64_t step_ms, size_t step_count,

@@ -180,6 +180,20 @@ status collection_figures(struct request *request, const struct collection *coll
                                 : figures_by_counters(request, collection, out);
 }
 
+struct collection_size collection_size(struct request *request, const struct collection *collection)
+{
+    const struct collection_state *state = collection->state;
+    struct collection_size size = { 0 };
+
+    pthread_mutex_lock(&request->engine->figures_lock);
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
+        size.documents += (uint64_t)state->lanes[lane].documents;
+        size.bytes += (uint64_t)state->lanes[lane].bytes;
+    }
+    pthread_mutex_unlock(&request->engine->figures_lock);
+    return size;
+}
+
 /* ---- forecast ------------------------------------------------------------------------------------- */
 
 struct forecast {

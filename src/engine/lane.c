@@ -236,7 +236,7 @@ status slices_open(struct engine *engine, struct arena *arena, const struct coll
                    unsigned lane, int64_t from_s, int64_t upto_s, struct storage_scan **out)
 {
     struct buffer start = buffer_in(arena), stop = buffer_in(arena);
-    struct storage_range range;
+    struct storage_range range = { 0 };
 
     row_key_slice(&start, lane, from_s);
     row_key_slice(&stop, lane, upto_s);
@@ -244,7 +244,6 @@ status slices_open(struct engine *engine, struct arena *arena, const struct coll
     *out = NULL;
     TRY(buffer_finish(&start, &range.start));
     TRY(buffer_finish(&stop, &range.end));
-    range.is_reverse = false;
     return storage_scan_open(engine->storage, NULL, address(state->partition, SPACE_META), &range,
                              out);
 }

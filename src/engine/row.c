@@ -282,13 +282,17 @@ void row_write_stamp(uint8_t *out, const struct stamp *stamp)
 
 bool row_read_stamp(bytes value, struct stamp *out, bytes *rest_out)
 {
-    struct reader reader = reader_of(value);
-    uint8_t flags = reader_byte(&reader);
+    /* Every row that is met goes through here, so the part that all have is read at fixed places. */
+    *rest_out = BYTES_NONE;
+    if (value.len < ROW_STAMP_BYTES_MIN)
+        return false;
+    struct reader reader = reader_of(bytes_from(value, ROW_STAMP_BYTES_MIN));
+    uint8_t flags = value.data[0];
 
-    out->lane = reader_byte(&reader);
-    out->seq = reader_u64(&reader);
-    out->written_at_s = (int64_t)reader_u64(&reader);
-    out->body_len = reader_u32(&reader);
+    out->lane = value.data[1];
+    out->seq = bytes_read_u64(value.data + 2);
+    out->written_at_s = (int64_t)bytes_read_u64(value.data + 10);
+    out->body_len = bytes_read_u32(value.data + 18);
     out->own_ttl = flags & 1 ? (int32_t)reader_u32(&reader) : TTL_ABSENT;
     out->dates = reader_bytes(&reader, (size_t)(flags >> 1) * STAMP_DATE_BYTES);
     *rest_out = reader.rest;

@@ -21,6 +21,7 @@ struct scan {
     struct row_body body; /* slot scans */
     uint64_t birth_seq;
     time_ms horizons[LANE_COUNT];
+    bool has_horizons;
     struct scan_row row;
     status failure;
 };
@@ -126,12 +127,14 @@ status scan_open(struct request *request, const struct collection *collection,
 status scan_open_slots(struct request *request, const struct collection *collection,
                        struct scan **out)
 {
-    struct storage_range all = { .start = BYTES_LITERAL("\x01") };
+    struct storage_range all = { .start = BYTES_LITERAL("\x01"), .is_bulk = true };
 
     TRY(scan_new(request, collection, out));
     (*out)->is_by_slot = true;
     for (unsigned lane = 0; lane < LANE_COUNT; lane++)
         (*out)->horizons[lane] = expiry_lane_horizon(&collection->policy, lane, request->now);
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+        (*out)->has_horizons |= (*out)->horizons[lane] != INT64_MIN;
     return storage_scan_open(request->engine->storage, (*out)->view,
                              address(collection->state->partition, SPACE_BODIES), &all,
                              &(*out)->rows);
@@ -194,13 +197,13 @@ static bool next_row(struct scan *scan)
 static bool skip_dead_stretch(struct scan *scan, unsigned lane, time_ms order)
 {
     time_ms upto = scan->horizons[lane];
-    arena_position mark = arena_mark(scan->request->arena);
-    struct buffer target = buffer_in(scan->request->arena);
     bytes key;
 
     /* Every stretch is skipped once: the horizon of a lane that was jumped is taken away. */
     if (upto == INT64_MIN || order > upto)
         return false;
+    arena_position mark = arena_mark(scan->request->arena);
+    struct buffer target = buffer_in(scan->request->arena);
     scan->horizons[lane] = INT64_MIN;
     row_key_lane_from(&target, lane, int64_add_saturating(upto, 1));
     status s = buffer_finish(&target, &key);
@@ -219,9 +222,9 @@ static bool next_slot(struct scan *scan)
     uint64_t seq;
 
     while (storage_scan_next(scan->rows, &scan->key, &value)) {
-        if (!row_slot_of(scan->key, &lane, &order, &seq))
+        if (scan->has_horizons && !row_slot_of(scan->key, &lane, &order, &seq))
             return fail(scan, status_of(CORRUPT, "a stored slot key is damaged"));
-        if (skip_dead_stretch(scan, lane, order))
+        if (scan->has_horizons && skip_dead_stretch(scan, lane, order))
             continue;
         if (!row_read_body(value, &scan->body))
             return fail(scan, status_of(CORRUPT, "a stored document is damaged"));

@@ -107,13 +107,19 @@ static void let_go(struct cursor *c)
     c->is_loaded = false;
 }
 
-static void set_document(struct cursor *c, const struct document *document, bool is_pinned)
+/* The document is there. */
+static void count_document(struct cursor *c, bool is_pinned)
 {
-    c->document = *document;
     c->is_loaded = true;
     c->is_pinned = is_pinned;
     c->explain->documents++;
-    c->explain->loaded_bytes += document->bson.len;
+    c->explain->loaded_bytes += c->document.bson.len;
+}
+
+static void set_document(struct cursor *c, const struct document *document, bool is_pinned)
+{
+    c->document = *document;
+    count_document(c, is_pinned);
 }
 
 static void close_scan(struct cursor *c)
@@ -250,8 +256,8 @@ status cursor_load(struct cursor *c)
         set_document(c, &document, false);
         return STATUS_OK;
     }
-    TRY(scan_document(c->scan, &document));
-    set_document(c, &document, true);
+    TRY(scan_document(c->scan, &c->document));
+    count_document(c, true);
     return STATUS_OK;
 }
 

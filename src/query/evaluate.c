@@ -63,7 +63,9 @@ bool value_is_true(struct value value)
 bool decoration_has(const struct query_decoration *decoration, bytes name)
 {
     for (size_t i = 0; decoration && i < decoration->name_count; i++) {
-        if (bytes_equal(decoration->names[i], name))
+        bytes shown = decoration->names[i];
+        if (shown.len == name.len && name.len && shown.data[0] == name.data[0] &&
+            bytes_equal(shown, name))
             return true;
     }
     return false;

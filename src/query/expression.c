@@ -201,17 +201,20 @@ static const struct expression *find_in_query(const struct query *query, uint32_
 
 enum value_kind value_kind_of(struct value value)
 {
-    if (value_is_number(value))
-        return KIND_NUMBER;
-    if (value.type == VALUE_MISSING || value.type == VALUE_UNDEFINED)
-        return KIND_MISSING;
-    if (value.type == VALUE_NULL)
-        return KIND_NULL;
-    if (value.type == VALUE_BOOL)
-        return KIND_BOOL;
-    if (value.type == VALUE_STRING || value.type == VALUE_SYMBOL)
-        return KIND_STRING;
-    if (value.type == VALUE_ARRAY)
-        return KIND_ARRAY;
-    return value.type == VALUE_DOCUMENT ? KIND_DOCUMENT : KIND_OTHER;
+    /* A table, because every comparison asks; the other types are below it or have no place in it. */
+    static const uint8_t kinds[] = {
+        [VALUE_MISSING] = KIND_MISSING,   [VALUE_DOUBLE] = KIND_NUMBER,
+        [VALUE_STRING] = KIND_STRING,     [VALUE_DOCUMENT] = KIND_DOCUMENT,
+        [VALUE_ARRAY] = KIND_ARRAY,       [VALUE_BINARY] = KIND_OTHER,
+        [VALUE_UNDEFINED] = KIND_MISSING, [VALUE_OBJECT_ID] = KIND_OTHER,
+        [VALUE_BOOL] = KIND_BOOL,         [VALUE_DATE] = KIND_OTHER,
+        [VALUE_NULL] = KIND_NULL,         [VALUE_REGEX] = KIND_OTHER,
+        [VALUE_DB_POINTER] = KIND_OTHER,  [VALUE_CODE] = KIND_OTHER,
+        [VALUE_SYMBOL] = KIND_STRING,     [VALUE_CODE_WITH_SCOPE] = KIND_OTHER,
+        [VALUE_INT32] = KIND_NUMBER,      [VALUE_TIMESTAMP] = KIND_OTHER,
+        [VALUE_INT64] = KIND_NUMBER,      [VALUE_DECIMAL128] = KIND_NUMBER,
+    };
+
+    return (size_t)value.type < ARRAY_COUNT(kinds) ? (enum value_kind)kinds[value.type]
+                                                   : KIND_OTHER;
 }

@@ -41,8 +41,9 @@ static bool arrays_equal(bytes a, bytes b)
 
 bool values_equal(struct value a, struct value b)
 {
+    if (a.type == VALUE_STRING && b.type == VALUE_STRING)
+        return bytes_equal(a.raw, b.raw);
     enum value_kind kind = value_kind_of(a);
-
     if (kind != value_kind_of(b))
         return false;
     if (kind == KIND_DOCUMENT)

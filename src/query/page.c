@@ -10,13 +10,12 @@
  *
  * Keeps: a row is given only if its document fulfils the whole condition under this request's `now`: it is asked,
  * unless the plan says that its rows are exactly those.
- * Threads: a page belongs to its request. Start reading at query_run_page(); sorting is in page_sort.c, summing up in page_sums.c. */
+ * Threads: a page belongs to its request. Start reading at query_run_page(); sorting is in page_sort.c, summing up in page_sums.c,
+ * what reads documents as they lie in page_slots.c. */
 #include "query/run.h"
 
 /* How many rows a full page looks ahead to find out that it was the last. */
 enum { LOOK_AHEAD_ROWS = 64 };
-/* So many documents in the order in which they lie are as much work as one by key. */
-enum { SLOTS_PER_KEY = 8, FEW_ROWS = 128 };
 
 /* ---- beginning -------------------------------------------------------------------------------------- */
 
@@ -59,58 +58,6 @@ static enum page_mode mode_of(const struct run *run)
     return needs_sort && run->query->has_source ? MODE_SORT : MODE_STREAM;
 }
 
-static bool is_within(uint64_t amount, uint64_t limit, uint64_t otherwise)
-{
-    return amount <= (limit ? limit : otherwise);
-}
-
-/* Does the index lead to so many of the documents that looking at all of them is less work? */
-static status is_broad(struct run *run, uint64_t documents, bool *out)
-{
-    uint64_t few = documents / SLOTS_PER_KEY > FEW_ROWS ? documents / SLOTS_PER_KEY : FEW_ROWS;
-    struct query_explain ignored = { 0 };
-    struct cursor probe;
-    bool has_row = true;
-
-    *out = false;
-    TRY(cursor_open(&probe, &run->plan, run->source, BYTES_NONE, &ignored));
-    status s = STATUS_OK;
-    while (s.code == OK && has_row && ignored.rows <= few)
-        s = cursor_next(&probe, &has_row);
-    cursor_close(&probe);
-    *out = has_row;
-    return s;
-}
-
-/* A page that looks at all documents, or at many, does so in the order in which they lie, where loading
- * them is several times faster than by key. Sums must be done by the end of the page then, because there
- * is no going on in that order. */
-static status take_slots(struct run *run)
-{
-    bool is_index = run->plan.choice.access == ACCESS_INDEX, is_wanted = true;
-    struct collection_figures figures;
-
-    if ((run->plan.choice.access != ACCESS_KEYS && !is_index) || run->plan.partition.len ||
-        !run->plan.needs_document || run->state.mode == MODE_STREAM)
-        return STATUS_OK;
-    TRY(collection_figures(run->source->request, run->source->collection, &figures));
-    if (run->state.mode == MODE_AGGREGATE)
-        is_wanted = !run->is_resumed &&
-                    is_within(figures.documents / SLOTS_PER_KEY, run->limits->rows,
-                              LIMIT_QUERY_PAGE_ROWS) &&
-                    is_within(figures.bytes / SLOTS_PER_KEY, run->limits->loaded_bytes,
-                              LIMIT_QUERY_PAGE_LOADED_BYTES);
-    if (is_wanted && is_index)
-        TRY(is_broad(run, figures.documents, &is_wanted));
-    if (!is_wanted)
-        return STATUS_OK;
-    run->plan.choice = (struct plan_choice){ .access = ACCESS_SLOTS };
-    run->plan.index = NULL;
-    run->plan.path = BYTES_NONE;
-    run->plan.is_decided = false;
-    return STATUS_OK;
-}
-
 /* A sorted page may find its documents another way than the page before, because its position is one in
  * the order; the others go on where the cursor stood. */
 static status begin_plan(struct run *run)
@@ -127,7 +74,7 @@ static status begin_plan(struct run *run)
     if (run->is_resumed && run->state.mode != mode_of(run))
         return run_refuse_state(run, status_of(INVALID, "the state is not one of such a query"));
     run->state.mode = mode_of(run);
-    TRY(take_slots(run));
+    TRY(run_take_slots(run));
     run->state.choice = run->plan.choice;
     run->page->explain.access = run->plan.choice.access;
     run->page->explain.index = run->plan.index;
@@ -147,7 +94,8 @@ bool run_is_worn_out(const struct run *run)
     uint64_t loaded = run->limits->loaded_bytes ? run->limits->loaded_bytes
                                                 : LIMIT_QUERY_PAGE_LOADED_BYTES;
 
-    return done->rows + done->joined >= rows || done->loaded_bytes >= loaded;
+    return done->rows - run->rows_before + done->joined >= rows ||
+           done->loaded_bytes - run->loaded_before >= loaded;
 }
 
 void run_bind(struct run *run, const struct document *document)
@@ -266,8 +214,12 @@ static status look_ahead(struct run *run)
 
 static status run_stream(struct run *run)
 {
-    TRY(run_return_to_row(run));
-    for (;;) {
+    bool is_done;
+
+    TRY(run_filtered(run, &is_done));
+    if (!is_done)
+        TRY(run_return_to_row(run));
+    while (!is_done) {
         bool has_row, is_wanted;
         if (run->state.remaining == 0) {
             run->is_finished = true;
@@ -287,6 +239,7 @@ static status run_stream(struct run *run)
         if (run_is_full(run) || run_is_worn_out(run))
             TRY(run_stand_here(run));
     }
+    return STATUS_OK;
 }
 
 /* ---- without a source: one row, with nothing bound -------------------------------------------------- */

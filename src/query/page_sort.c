@@ -76,7 +76,7 @@ static size_t key_len(const struct run *run, const struct sort_entry *entry)
     return entry->key.len - run->query->binding_count * ROWS_PLACE_BYTES;
 }
 
-static status give_entry(struct run *run, const struct sorter *sorter, size_t number)
+status run_give_entry(struct run *run, const struct sorter *sorter, size_t number)
 {
     const struct sort_entry *entry = &sorter->entries[number];
     enum expression_kind output = run->query->output->kind;
@@ -134,12 +134,12 @@ static status give_sorted(struct run *run, const struct sorter *sorter)
     size_t at = 0;
 
     for (; at < sorter->count && !run_is_full(run) && run->state.remaining; at++)
-        TRY(give_entry(run, sorter, at));
+        TRY(run_give_entry(run, sorter, at));
     run->is_finished = run->state.remaining == 0 || (at == sorter->count && !sorter->has_dropped);
     return run->is_finished || at == 0 ? STATUS_OK : stand_behind(run, &sorter->entries[at - 1]);
 }
 
-static size_t wanted_rows(const struct run *run)
+size_t run_wanted_rows(const struct run *run)
 {
     uint64_t rows = run->limits->items;
 
@@ -154,7 +154,7 @@ status run_sorted(struct run *run)
 {
     struct sort_entry after = { .order_key = run->state.order_key, .key = run->state.position };
     struct sorter sorter;
-    status s = sorter_open(&sorter, run->arena, wanted_rows(run), run->query,
+    status s = sorter_open(&sorter, run->arena, run_wanted_rows(run), run->query,
                            run->is_resumed ? &after : NULL);
 
     if (s.code == OK)

@@ -25,6 +25,8 @@ struct run {
     bool is_returning;     /* at a document of the page before: the cursor has not moved yet */
     bool is_order_indexed; /* all documents so far have a row in plan.order_index */
     bool is_finished;
+    /* Work of a way that was given up; it does not count against the page. */
+    uint64_t rows_before, loaded_before;
 };
 
 /* ---- what all ends of a page do ---------------------------------------------------------------------- */
@@ -45,6 +47,19 @@ MUST_USE status run_give(struct run *run);
 bool run_is_full(const struct run *run);
 /* Has the page worked enough? */
 bool run_is_worn_out(const struct run *run);
+
+struct sorter;
+/* Fetches the document of an entry again, and gives its row; those that are skipped need not be fetched. */
+MUST_USE status run_give_entry(struct run *run, const struct sorter *sorter, size_t number);
+/* How many rows of an order fill the page, those that are skipped included. */
+size_t run_wanted_rows(const struct run *run);
+
+/* ---- in the order in which documents lie ------------------------------------------------------------- */
+
+/* Changes the plan of a page that sorts or sums up and looks at all documents, or at many. */
+MUST_USE status run_take_slots(struct run *run);
+/* The whole page of a filter that no index helps, if it pays. Otherwise nothing was given, and it goes on by key. */
+MUST_USE status run_filtered(struct run *run, bool *is_done_out);
 
 /* ---- the ends ---------------------------------------------------------------------------------------- */
 

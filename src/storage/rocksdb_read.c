@@ -64,6 +64,9 @@ void rocks_value_release(struct storage *storage, struct storage_value *value)
 
 /* ---- scans ---------------------------------------------------------------------------------------- */
 
+/* What a scan of a long stretch reads at once. */
+enum { BULK_READ_BYTES = 512 * 1024 };
+
 enum scan_position {
     SCAN_UNPLACED, /* nothing sought yet */
     SCAN_READY,    /* the iterator stands on the row to be given next */
@@ -99,6 +102,10 @@ status rocks_scan_open(struct storage *storage, struct storage_view *view, struc
     scan->options = rocksdb_readoptions_create();
     if (view != NULL)
         rocksdb_readoptions_set_snapshot(scan->options, view->snapshot);
+    if (range->is_bulk) {
+        rocksdb_readoptions_set_fill_cache(scan->options, 0);
+        rocksdb_readoptions_set_readahead_size(scan->options, BULK_READ_BYTES);
+    }
     rocksdb_readoptions_set_iterate_lower_bound(scan->options, (const char *)scan->start.data,
                                                 scan->start.len);
     rocksdb_readoptions_set_iterate_upper_bound(scan->options, (const char *)scan->end.data,

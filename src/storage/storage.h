@@ -86,11 +86,12 @@ MUST_USE status storage_get(struct storage *storage, struct storage_view *view,
 void storage_value_release(struct storage *storage, struct storage_value *value);
 
 /* Rows with start <= key < end in key order, or from the end backwards. An empty `end` means: to the
- * end of the space in this partition. Reads ahead of nothing: O(1) memory. */
+ * end of the space in this partition. O(1) memory. */
 struct storage_range {
     bytes start;
     bytes end;
     bool is_reverse;
+    bool is_bulk; /* much will be read, once: read ahead, and leave what others have in the cache */
 };
 struct storage_scan;
 MUST_USE status storage_scan_open(struct storage *storage, struct storage_view *view,

@@ -84,13 +84,17 @@ static bool skip_bytes(struct cursor *c)
 {
     uint8_t byte;
 
-    while (take(c, &byte)) {
+    for (;;) {
+        /* Most bytes stand for themselves. */
+        while (c->mask == 0 && c->at<c->end && * c->at> KEY_ESCAPE_LOW && *c->at < KEY_ESCAPE_HIGH)
+            c->at++;
+        if (!take(c, &byte))
+            return false;
         if (byte == KEY_END)
             return true;
         if (!take_escaped(c, byte, &byte))
             return false;
     }
-    return false;
 }
 
 static bool skip_groups(struct cursor *c, size_t count)

@@ -519,9 +519,8 @@ TEST(catalog, a_database_of_a_newer_program_is_not_opened)
     struct storage_batch *batch = storage_batch_open(rows);
     struct storage_scan *scan;
     bytes key, value;
-    CHECK_OK(storage_scan_open(
-        rows, NULL, meta, &(struct storage_range){ BYTES_LITERAL("F"), BYTES_LITERAL("G"), false },
-        &scan));
+    const struct storage_range format = { .start = BYTES_LITERAL("F"), .end = BYTES_LITERAL("G") };
+    CHECK_OK(storage_scan_open(rows, NULL, meta, &format, &scan));
     CHECK(storage_scan_next(scan, &key, &value));
     uint8_t newer[64];
     CHECK(value.len > 0 && value.len <= sizeof(newer));

@@ -156,8 +156,9 @@ CONTRACT(seeking_stays_inside_the_range)
         fixture_put(f, rows, c, "1");
     fixture_commit(f);
     EACH_ROW(cases, c) {
-        const struct storage_range range = { BYTES_LITERAL("b"), BYTES_LITERAL("e"),
-                                             c->is_reverse };
+        const struct storage_range range = { .start = BYTES_LITERAL("b"),
+                                             .end = BYTES_LITERAL("e"),
+                                             .is_reverse = c->is_reverse };
         struct storage_scan *scan;
         bytes key, value;
         for (int steps_before = 0; steps_before < 5; steps_before++) {

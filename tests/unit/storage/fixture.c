@@ -182,12 +182,17 @@ void fixture_check_scan(const char *file, int line, struct fixture *f, struct st
                         struct row_address where, const char *start, const char *end,
                         bool is_reverse, const char *want)
 {
-    const struct storage_range range = { bytes_of_text(start), bytes_of_text(end), is_reverse };
+    struct storage_range range = { .start = bytes_of_text(start),
+                                   .end = bytes_of_text(end),
+                                   .is_reverse = is_reverse };
     struct storage_scan *scan;
 
-    CHECK_OK(storage_scan_open(f->storage, view, where, &range, &scan));
-    const char *got = fixture_rest_of(f, scan);
-    CHECK_OK(storage_scan_status(scan));
-    storage_scan_close(scan);
-    check_same_bytes(file, line, "scan", got, strlen(got), want, strlen(want), "");
+    for (int i = 0; i < 2; i++, range.is_bulk = true) {
+        CHECK_OK(storage_scan_open(f->storage, view, where, &range, &scan));
+        const char *got = fixture_rest_of(f, scan);
+        CHECK_OK(storage_scan_status(scan));
+        storage_scan_close(scan);
+        check_same_bytes(file, line, range.is_bulk ? "bulk scan" : "scan", got, strlen(got), want,
+                         strlen(want), "");
+    }
 }

@@ -153,7 +153,7 @@ static void random_range(struct run *run, struct storage_range *range, uint8_t r
 
 static void step_delete_range(struct run *run, uint8_t place)
 {
-    struct storage_range range;
+    struct storage_range range = { 0 };
     uint8_t room[2][KEY_MAX];
 
     random_range(run, &range, room);
@@ -231,7 +231,7 @@ static bool next_counting(struct storage_scan *scan, uint8_t place, bytes *key, 
 static void check_scan(struct run *run, struct storage_view *view, const struct model *model)
 {
     const uint8_t place = (uint8_t)random_below(&run->random, PARTITIONS * SPACE_COUNT);
-    struct storage_range range;
+    struct storage_range range = { 0 };
     uint8_t room[2][KEY_MAX];
     struct storage_scan *scan;
     bytes key, value;
