@@ -1,7 +1,5 @@
-/* Item query: queries over the items of a container, and what a client is told of their plan.
- *
- * There is one partition key range and every query is answered whole, so the plan asks nothing of the
- * client: no order to merge, no groups, no aggregates. It is refused like the query if the text is wrong.
+/* Item query: queries over the items of a container. There is one partition key range, and every query is
+ * answered whole.
  *
  * The headers with metrics say what was really looked at; the times in them are zero, because nobody
  * reads the clock for them.
@@ -102,23 +100,4 @@ status serve_item_query(struct call *call)
         continuation_add(call, "query", scope.token_scope, page.state);
     return feed_reply_envelope(call, "Documents", call_container_rid(call), &rows.elements,
                                rows.count);
-}
-
-/* ---- the plan --------------------------------------------------------------------------------------- */
-
-status serve_item_query_plan(struct call *call)
-{
-    static const char plan[] =
-        "{\"partitionedQueryExecutionInfoVersion\":2,\"queryInfo\":{\"distinctType\":\"None\","
-        "\"top\":null,\"offset\":null,\"limit\":null,\"orderBy\":[],\"orderByExpressions\":[],"
-        "\"groupByExpressions\":[],\"groupByAliases\":[],\"aggregates\":[],"
-        "\"groupByAliasToAggregateType\":{},\"rewrittenQuery\":\"\",\"hasSelectValue\":false,"
-        "\"dCountInfo\":null,\"hasNonStreamingOrderBy\":false},\"queryRanges\":[{\"min\":\"\","
-        "\"max\":\"FF\",\"isMinInclusive\":true,\"isMaxInclusive\":false}]}";
-    struct buffer body = buffer_in(call->arena);
-    const struct query *query;
-
-    TRY(resource_query(call, &query));
-    buffer_append_text(&body, plan);
-    return call_reply(call, 200, &body);
 }

@@ -271,22 +271,6 @@ TEST(item_list, a_wrong_query_is_told_the_way_clients_read_it)
     items_close(&f);
 }
 
-TEST(item_list, the_plan_of_a_query_asks_nothing_of_the_client)
-{
-    struct cosmos_face f;
-
-    items_open(&f, TTL_OFF);
-    struct cosmos_answer answer = cosmos_ask(&f, "POST /dbs/db/colls/c/docs",
-                                             "x-ms-cosmos-is-query-plan-request: True",
-                                             "{'query':'select top 3 c.n from c order by c.n'}");
-    CHECK_ANSWER(answer, 200);
-    CHECK_TEXT(cosmos_value(&f, &answer, "queryInfo.aggregates"), "[]");
-    CHECK_TEXT(cosmos_value(&f, &answer, "queryInfo.orderBy"), "[]");
-    CHECK_TEXT(cosmos_value(&f, &answer, "queryInfo.top"), "null");
-    CHECK_TEXT(cosmos_value(&f, &answer, "queryRanges.0.max"), "\"FF\"");
-    items_close(&f);
-}
-
 TEST(item_list, metrics_come_if_asked_for)
 {
     struct cosmos_face f;

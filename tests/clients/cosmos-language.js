@@ -1,0 +1,378 @@
+#!/usr/bin/env node
+// The query language through @azure/cosmos: its own pipelines for orders, groups and aggregates, pages and their
+// continuations, what dies between pages, parameters, metrics and errors.
+"use strict";
+
+const { test, eachRow, equal, ok, matches, fails, run } = require("./support/check");
+const { start, stopAll, newContainer } = require("./support/server");
+
+const TOKEN_BYTES_MAX = 1024;
+
+let server;
+let client;
+let container;
+
+// Forty items under four partition keys. `n` is 0..39; `g` has seven values; `half` is a fraction; `maybe` is
+// missing in every third; `mixed` has a value of each type in turn; `list` has n % 4 elements.
+const MIXED = [null, false, true, -1, 2.5, "a", "", 0];
+const ITEMS = Array.from({ length: 40 }, (_, n) => ({
+    id: `i${String(n).padStart(2, "0")}`,
+    pk: `p${n % 4}`,
+    n,
+    g: `g${n % 7}`,
+    half: n / 2,
+    name: `${"zyxwvutsrq"[n % 10]}${n}`,
+    ...(n % 3 ? { maybe: n % 5 } : {}),
+    mixed: MIXED[n % MIXED.length],
+    list: Array.from({ length: n % 4 }, (_, i) => ({ v: n * 10 + i })),
+}));
+
+const spec = (text, parameters) => ({
+    query: text,
+    parameters: Object.entries(parameters || {}).map(([name, value]) => ({ name, value })),
+});
+
+async function query(text, options, parameters) {
+    return (await container.items.query(spec(text, parameters), options).fetchAll()).resources;
+}
+
+async function pagesOf(iterator) {
+    const pages = [];
+    for (let i = 0; iterator.hasMoreResults() && i < 300; i++) pages.push(await iterator.fetchNext());
+    return pages;
+}
+
+const inAnyOrder = (rows) => rows.map((row) => JSON.stringify(row)).sort();
+
+function plan(text, parameters, headers) {
+    return server.signed("POST", `/dbs/tests/colls/${container.id}/docs`, {
+        body: spec(text, parameters),
+        headers: {
+            "content-type": "application/query+json",
+            "x-ms-cosmos-is-query-plan-request": "True",
+            "x-ms-cosmos-query-version": "1.4",
+            ...headers,
+        },
+    });
+}
+
+// ---- the client's own steps -------------------------------------------------------------------------
+
+const PIPELINES = [
+    "SELECT * FROM c",
+    "SELECT c.id, c.n FROM c WHERE c.n > 30",
+    "SELECT VALUE c.maybe FROM c",
+    "SELECT * FROM c ORDER BY c.n",
+    "SELECT * FROM c ORDER BY c.n DESC",
+    "SELECT c.id, c.n + 1, c.g AS h FROM c WHERE c.n > 5 OR c.g = 'g1' ORDER BY c.n DESC",
+    "SELECT VALUE c.n FROM c ORDER BY c.half",
+    "SELECT VALUE c.maybe FROM c ORDER BY c.n",
+    "SELECT VALUE r.name FROM root r ORDER BY r.name DESC",
+    "SELECT VALUE c.id FROM c ORDER BY c.g, c.n DESC",
+    "SELECT VALUE c.id FROM c ORDER BY c.maybe, c.id",
+    "SELECT VALUE c.mixed FROM c WHERE IS_DEFINED(c.mixed) ORDER BY c.n",
+    "SELECT TOP 7 VALUE c.n FROM c ORDER BY c.n DESC",
+    "SELECT TOP 0 * FROM c ORDER BY c.n",
+    "SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 5 LIMIT 9",
+    "SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 38 LIMIT 9",
+    "SELECT VALUE c.n FROM c WHERE c.n < 0 ORDER BY c.n",
+    "SELECT VALUE COUNT(1) FROM c",
+    "SELECT VALUE COUNT(c.maybe) FROM c WHERE c.n > 3",
+    "SELECT VALUE SUM(c.n) FROM c",
+    "SELECT VALUE SUM(c.half) FROM c",
+    "SELECT VALUE SUM(c.mixed) FROM c",
+    "SELECT VALUE AVG(c.n) FROM c",
+    "SELECT VALUE AVG(c.none) FROM c",
+    "SELECT VALUE MIN(c.name) FROM c",
+    "SELECT VALUE MAX(c.half) FROM c",
+    "SELECT VALUE MIN(c.none) FROM c",
+    "SELECT COUNT(1) AS count FROM c",
+    "SELECT COUNT(1), AVG(c.n), MIN(c.n) AS least, MAX(c.name) FROM c",
+    "SELECT VALUE COUNT(1) + 1 FROM c",
+    "SELECT VALUE {'n': COUNT(1), 'm': MAX(c.n)} FROM c",
+    "SELECT DISTINCT c.g FROM c",
+    "SELECT DISTINCT c.g FROM c ORDER BY c.g",
+    "SELECT DISTINCT c.g, c.pk FROM c ORDER BY c.g",
+    "SELECT DISTINCT VALUE c.g FROM c",
+    "SELECT DISTINCT VALUE c.mixed FROM c",
+    "SELECT DISTINCT VALUE c.maybe FROM c ORDER BY c.maybe",
+    "SELECT DISTINCT TOP 3 c.g FROM c ORDER BY c.g",
+    "SELECT DISTINCT c.g FROM c ORDER BY c.g OFFSET 2 LIMIT 3",
+];
+
+eachRow(
+    "a query that the client puts together is answered like one that the server does",
+    PIPELINES.map((text) => ({ why: text, text })),
+    async ({ text }) => {
+        const isOrdered = text.includes("ORDER BY");
+        const shown = (rows) => (isOrdered ? rows : inAnyOrder(rows));
+        const want = shown(await query(text));
+        for (const maxItemCount of [undefined, 1, 4]) {
+            const got = shown(await query(text, { maxItemCount, forceQueryPlan: true }));
+            equal(got, want, `in pages of ${maxItemCount}`);
+        }
+        // One partition is answered without a plan: this client names it nowhere when it has one.
+        const own = text.replace(/ FROM (root r|c)(?: WHERE (.*?))?(?= ORDER| OFFSET|$)/, (_, from, where) => {
+            const alias = from.slice(-1);
+            return ` FROM ${from} WHERE ${alias}.pk = 'p1'${where ? ` AND (${where})` : ""}`;
+        });
+        equal(shown(await query(text, { partitionKey: "p1" })), shown(await query(own)), "one partition");
+    },
+);
+
+test("a forced plan keeps parameters", async () => {
+    const parameters = { "@least": 30, "@skip": 2, "@count": 3 };
+    const text = "SELECT VALUE c.n FROM c WHERE c.n > @least ORDER BY c.n DESC OFFSET @skip LIMIT @count";
+    equal(await query(text, { forceQueryPlan: true }, parameters), [37, 36, 35]);
+    equal(await query("SELECT VALUE COUNT(1) FROM c WHERE c.n > @least", { forceQueryPlan: true }, parameters), [9]);
+});
+
+// ---- plans ------------------------------------------------------------------------------------------
+
+eachRow(
+    "a plan says of a query",
+    [
+        { why: "its order", text: "SELECT * FROM c ORDER BY c.n DESC", want: { orderBy: ["Descending"] } },
+        { why: "its first rows", text: "SELECT TOP @k * FROM c", want: { top: 3, offset: null, limit: null } },
+        {
+            why: "which rows it skips",
+            text: "SELECT * FROM c OFFSET @k LIMIT 5",
+            want: { top: null, offset: 3, limit: 5, rewrittenQuery: "SELECT *\nFROM c\nOFFSET 0 LIMIT 8" },
+        },
+        {
+            why: "that rows differ",
+            text: "SELECT DISTINCT c.g FROM c",
+            want: { distinctType: "Unordered", rewrittenQuery: "" },
+        },
+        {
+            why: "its aggregate",
+            text: "SELECT VALUE AVG(c.n) FROM c",
+            want: {
+                aggregates: ["Average"],
+                hasSelectValue: true,
+                rewrittenQuery:
+                    'SELECT VALUE [{"item": {"sum": SUM(c.n), "count": COUNT(c.n)}}]\nFROM c',
+            },
+        },
+    ],
+    async ({ text, want }) => {
+        const { status, json } = await plan(text, { "@k": 3 });
+        equal(status, 200);
+        const got = Object.fromEntries(Object.keys(want).map((name) => [name, json.queryInfo[name]]));
+        equal(got, want);
+        equal(json.queryRanges, [{ min: "", max: "FF", isMinInclusive: true, isMaxInclusive: false }]);
+    },
+);
+
+// ---- pages ------------------------------------------------------------------------------------------
+
+const ORDERED = [
+    { why: "by an index", text: "SELECT VALUE c.n FROM c ORDER BY c.n", want: ITEMS.map((i) => i.n) },
+    {
+        why: "by an index, backwards",
+        text: "SELECT VALUE c.n FROM c ORDER BY c.n DESC",
+        want: ITEMS.map((i) => i.n).reverse(),
+    },
+    {
+        why: "by what is computed",
+        text: "SELECT VALUE c.n FROM c ORDER BY 0 - c.n",
+        want: ITEMS.map((i) => i.n).reverse(),
+    },
+    {
+        why: "by two properties",
+        text: "SELECT VALUE c.n FROM c ORDER BY c.pk, c.n DESC",
+        want: [...ITEMS].sort((a, b) => (a.pk < b.pk ? -1 : a.pk > b.pk ? 1 : b.n - a.n)).map((i) => i.n),
+    },
+];
+
+eachRow("pages of an order together are the whole order", ORDERED, async ({ text, want }) => {
+    for (const maxItemCount of [1, 7, 39, 40, 41]) {
+        const pages = await pagesOf(container.items.query(text, { maxItemCount }));
+        equal(
+            pages.flatMap((p) => p.resources),
+            want,
+            `pages of ${maxItemCount}`,
+        );
+        ok(
+            pages.every((p) => p.resources.length <= maxItemCount),
+            "none is too large",
+        );
+    }
+});
+
+eachRow("a continuation stays within 1 KB", ORDERED, async ({ text, want }) => {
+    const got = [];
+    let continuationToken;
+    for (let i = 0; i < 50; i++) {
+        const page = await container.items.query(text, { maxItemCount: 3, continuationToken }).fetchNext();
+        got.push(...page.resources);
+        continuationToken = page.continuationToken;
+        if (!continuationToken) break;
+        ok(Buffer.byteLength(continuationToken) <= TOKEN_BYTES_MAX, `${continuationToken.length} bytes`);
+    }
+    equal(got, want);
+});
+
+test("a continuation stays within 1 KB with keys of hundreds of bytes too", async () => {
+    const own = await newContainer(client);
+    const long = "ö".repeat(150);
+    for (let n = 0; n < 6; n++) await own.items.create({ id: `${long.slice(0, 127)}${n}`, pk: "a", t: long + n });
+    for (const text of ["SELECT c.t FROM c", "SELECT c.t FROM c ORDER BY c.t", "SELECT DISTINCT c.t FROM c"]) {
+        const got = [];
+        let continuationToken;
+        for (let i = 0; i < 10; i++) {
+            const page = await own.items.query(text, { maxItemCount: 2, continuationToken }).fetchNext();
+            got.push(...page.resources.map((r) => r.t));
+            continuationToken = page.continuationToken;
+            if (!continuationToken) break;
+            ok(Buffer.byteLength(continuationToken) <= TOKEN_BYTES_MAX, `${text}: ${continuationToken.length}`);
+        }
+        equal(got.length, 6, text);
+        equal(new Set(got).size, 6, text);
+    }
+});
+
+// ---- deaths between pages ---------------------------------------------------------------------------
+
+eachRow(
+    "what dies between pages is neither repeated nor takes a living item along",
+    [
+        { why: "as they come", text: "SELECT c.n FROM c" },
+        { why: "by an index", text: "SELECT c.n FROM c ORDER BY c.n", isOrdered: true },
+        { why: "by what is computed", text: "SELECT c.n FROM c ORDER BY c.n % 100", isOrdered: true },
+        { why: "filtered by an index", text: "SELECT c.n FROM c WHERE c.n >= 0" },
+        { why: "told apart", text: "SELECT DISTINCT c.n FROM c" },
+    ],
+    async ({ text, isOrdered }) => {
+        const own = await newContainer(client, { defaultTtl: -1 });
+        for (let n = 0; n < 20; n++)
+            await own.items.create({ id: `i${n}`, pk: `p${n % 3}`, n, ...(n % 2 ? { ttl: 1000 } : {}) });
+        const first = await own.items.query(text, { maxItemCount: 6 }).fetchNext();
+        equal(first.resources.length, 6);
+        await server.advance(1000 * 1000);
+        const rest = await own.items
+            .query(text, { maxItemCount: 6, continuationToken: first.continuationToken })
+            .fetchAll();
+        const before = first.resources.map((r) => r.n);
+        const after = rest.resources.map((r) => r.n);
+        ok(
+            after.every((n) => n % 2 === 0),
+            `no dead one in ${after}`,
+        );
+        const living = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18];
+        equal(
+            [...before.filter((n) => n % 2 === 0), ...after].sort((a, b) => a - b),
+            living,
+            "every living one once",
+        );
+        if (isOrdered) equal([...before, ...after], [...before, ...after].sort((a, b) => a - b));
+    },
+);
+
+test("aggregates over pages count nobody who died before their page", async () => {
+    const own = await newContainer(client, { defaultTtl: -1 });
+    for (let n = 0; n < 10; n++)
+        await own.items.create({ id: `i${n}`, pk: "a", n, ...(n % 2 ? { ttl: 500 } : {}) });
+    const count = async (forceQueryPlan) =>
+        (await own.items.query("SELECT VALUE COUNT(1) FROM c", { forceQueryPlan }).fetchAll()).resources;
+    equal(await count(false), [10]);
+    await server.advance(500 * 1000);
+    equal([await count(false), await count(true)], [[5], [5]]);
+});
+
+// ---- metrics ----------------------------------------------------------------------------------------
+
+function ask(text, headers) {
+    return server.signed("POST", `/dbs/tests/colls/${container.id}/docs`, {
+        body: spec(text),
+        headers: {
+            "content-type": "application/query+json",
+            "x-ms-documentdb-isquery": "true",
+            "x-ms-documentdb-query-enablecrosspartition": "true",
+            ...headers,
+        },
+    });
+}
+
+eachRow(
+    "query metrics tell what was looked at",
+    [
+        { why: "an index finds one", text: "SELECT * FROM c WHERE c.n = 7", loaded: 1, output: 1, ratio: 1 },
+        { why: "a scan looks at all", text: "SELECT * FROM c WHERE c.n + 1 = 8", loaded: 40, output: 1, ratio: 0 },
+        { why: "nothing can be found", text: "SELECT * FROM c WHERE false", loaded: 0, output: 0 },
+    ],
+    async ({ text, loaded, output, ratio }) => {
+        const reply = await ask(text, { "x-ms-documentdb-populatequerymetrics": "true" });
+        const metrics = Object.fromEntries(
+            reply.headers["x-ms-documentdb-query-metrics"].split(";").map((piece) => piece.split("=")),
+        );
+        equal([Number(metrics.retrievedDocumentCount), Number(metrics.outputDocumentCount)], [loaded, output]);
+        if (ratio !== undefined) equal(Number(metrics.indexUtilizationRatio), ratio);
+    },
+);
+
+test("the client reads query metrics of every page", async () => {
+    const iterator = container.items.query("SELECT * FROM c WHERE c.n < 10", {
+        populateQueryMetrics: true,
+        maxItemCount: 5,
+        forceQueryPlan: true,
+    });
+    const pages = await pagesOf(iterator);
+    equal(
+        pages.flatMap((p) => p.resources || []).length,
+        10,
+    );
+    ok(
+        pages.some((p) => p.headers["x-ms-documentdb-query-metrics"]),
+        "there are some",
+    );
+});
+
+test("index metrics name the path that was looked up", async () => {
+    const reply = await ask("SELECT * FROM c WHERE c.n = 7", { "x-ms-cosmos-populateindexmetrics-V2": "true" });
+    const metrics = JSON.parse(reply.headers["x-ms-cosmos-index-utilization"]);
+    equal(
+        metrics.UtilizedIndexes.SingleIndexes.map((i) => i.IndexSpec),
+        ["/n/?"],
+    );
+});
+
+// ---- errors -----------------------------------------------------------------------------------------
+
+eachRow(
+    "an error of the text names its place, and the client passes it on",
+    [
+        { why: "a misspelt word", text: "SELECT * FORM c", code: "SC1001", start: 9, end: 13, near: "FORM" },
+        { why: "an unknown name", text: "SELECT x.a FROM c", code: "SC2001", start: 7, end: 8, near: "x" },
+        { why: "the end", text: "SELECT * FROM c WHERE", code: "SC1002", start: 21, end: 21, near: "end-of-file" },
+        {
+            why: "a place counted in UTF-16",
+            text: "SELECT * FROM c WHERE c.a = '\u{1f600}' x",
+            code: "SC1001",
+            start: 33,
+            end: 34,
+        },
+    ],
+    async ({ text, code, start: from, end, near }) => {
+        const reply = await ask(text);
+        equal([reply.status, reply.json.code], [400, "BadRequest"]);
+        const inside = /Message: (\{.*\})\r\nActivityId/.exec(reply.json.message);
+        const [error, ...others] = JSON.parse(inside[1]).errors;
+        equal(others, []);
+        equal([error.severity, error.code, error.location], ["Error", code, { start: from, end }]);
+        if (near) ok(error.message.includes(near), error.message);
+        const thrown = await fails(400, container.items.query(text).fetchAll());
+        matches(thrown.message, new RegExp(code));
+        await fails(400, container.items.query(text, { forceQueryPlan: true }).fetchAll());
+    },
+);
+
+run({
+    before: async () => {
+        server = await start();
+        client = server.client();
+        container = await newContainer(client);
+        for (const item of ITEMS) await container.items.create(item);
+    },
+    after: stopAll,
+});
