@@ -97,6 +97,9 @@
 #define LIMIT_QUERY_REGEX_NESTING 100
 #define LIMIT_QUERY_REGEX_STEPS 10000000
 #define LIMIT_QUERY_REGEX_KIBIBYTES (32 * 1024)
+/* Positions of a shape, and how many pairs of edges a spatial function compares for a row. */
+#define LIMIT_QUERY_SHAPE_POSITIONS 200000
+#define LIMIT_QUERY_SHAPE_PAIRS 30000000
 /* State of a page, in bytes: clients carry it in a header, which has to be short. */
 #define LIMIT_QUERY_STATE_BYTES (8 * 1024)
 
