@@ -69,8 +69,9 @@
 #define LIMIT_QUERY_PAGE_STEPS (10 * 1000 * 1000)
 /* Different values that a query may remember within a row or for a group. */
 #define LIMIT_QUERY_SET_MEMBERS (4 * 1000 * 1000)
-/* Sort expressions, and aggregates, of one query. */
+/* Sort expressions, expressions to group by, and aggregates, of one query. */
 #define LIMIT_QUERY_ORDERS 8
+#define LIMIT_QUERY_GROUPS 32
 #define LIMIT_QUERY_AGGREGATES 64
 /* Separate stretches of an index that one condition may ask for; with more, the index is not used. */
 #define LIMIT_QUERY_RANGES 10000
@@ -83,6 +84,9 @@
 /* What sorting holds for one page, in rows and bytes; what does not fit waits for the next page. */
 #define LIMIT_QUERY_SORT_ROWS 20000
 #define LIMIT_QUERY_SORT_BYTES (32 * 1024 * 1024)
+/* What the groups of a query take, with all that is summed up and listed for them. Groups in no order that
+ * do not fit wait for the next page; otherwise the query is refused. */
+#define LIMIT_QUERY_GROUPS_BYTES (64 * 1024 * 1024)
 /* What of the values that a row is sorted by decides its place: so many bytes of their keys, together. A
  * text as an index holds it fits. */
 #define LIMIT_QUERY_SORT_KEY_BYTES (2 * LIMIT_INDEXED_TEXT_BYTES + 16)

@@ -5,11 +5,18 @@
  * and fit into 64 bits. As bytes, sums are a document with a field of its own for each aggregate:
  * { "0": { n: count, x: spoiled, s: sum, e: edge }, ... }.
  *
+ * Lists keep whole values, so they do not travel: a query with a list takes in all its rows for one page.
+ *
  * Threads: belongs to its request. */
 #include "query/aggregate.h"
 
 #include <math.h>
 #include <stdio.h>
+
+#include "query/sorter.h"
+
+/* How much of a value tells it from others before hashes do. */
+enum { IDENTITY_BYTES = 1024 };
 
 /* ---- from the page before --------------------------------------------------------------------------- */
 
@@ -40,6 +47,23 @@ static bytes number_name(char text[24], size_t number)
     return bytes_of(text, (size_t)snprintf(text, 24, "%zu", number));
 }
 
+static bool is_listing(enum aggregate_kind kind)
+{
+    return kind == AGGREGATE_LIST || kind == AGGREGATE_SET;
+}
+
+static status begin_listing(struct sums *sums, size_t number)
+{
+    struct listing **listing = &sums->items[number].listing;
+
+    if (!is_listing(sums->query->aggregates[number].kind))
+        return STATUS_OK;
+    TRY(ARENA_NEW(sums->arena, 1, listing));
+    **listing = (struct listing){ .array = buffer_in(sums->arena), .seen = set_in(sums->arena) };
+    (*listing)->begun = document_begin(&(*listing)->array);
+    return STATUS_OK;
+}
+
 status sums_open(struct sums *sums, struct arena *arena, const struct query *query, bytes earlier)
 {
     *sums = (struct sums){ .arena = arena, .query = query };
@@ -48,6 +72,7 @@ status sums_open(struct sums *sums, struct arena *arena, const struct query *que
         struct value value;
         char text[24];
         sums->items[i].is_whole = true;
+        TRY(begin_listing(sums, i));
         if (earlier.len == 0)
             continue;
         if (!document_find_bytes(earlier, number_name(text, i), &value) ||
@@ -107,8 +132,32 @@ static status add_edge(struct sums *sums, struct sum *sum, struct value value, i
     return keep_edge(sums, sum, value);
 }
 
-static status add_value(struct sums *sums, size_t number, struct value value)
+static status is_listed(struct arena *scratch, const struct query_rules *rules,
+                        struct listing *listing, struct value value, bool *out)
 {
+    struct buffer identity = buffer_in(scratch);
+    size_t number;
+    bytes key;
+
+    *out = false;
+    sorter_append_identity(&identity, rules, value, IDENTITY_BYTES);
+    TRY(buffer_finish(&identity, &key));
+    TRY(set_add(&listing->seen, key, &number, out));
+    *out = !*out;
+    return STATUS_OK;
+}
+
+static status add_to_list(struct listing *listing, struct value value)
+{
+    char text[24];
+
+    document_append(&listing->array, number_name(text, listing->count++), value);
+    return listing->array.is_failed ? arena_exhausted(listing->array.arena) : STATUS_OK;
+}
+
+static status add_value(struct sums *sums, size_t number, struct arena *scratch, struct value value)
+{
+    bool is_known;
     struct sum *sum = &sums->items[number];
 
     if (value_kind_of(value) == KIND_MISSING)
@@ -128,6 +177,14 @@ static status add_value(struct sums *sums, size_t number, struct value value)
         return add_edge(sums, sum, value, -1);
     case AGGREGATE_MAX:
         return add_edge(sums, sum, value, 1);
+    case AGGREGATE_COUNT_IF:
+        sum->count -= !value_is_true(value);
+        return STATUS_OK;
+    case AGGREGATE_LIST:
+        return add_to_list(sum->listing, value);
+    case AGGREGATE_SET:
+        TRY(is_listed(scratch, sums->query->rules, sum->listing, value, &is_known));
+        return is_known ? STATUS_OK : add_to_list(sum->listing, value);
     }
     return STATUS_OK;
 }
@@ -137,7 +194,7 @@ status sums_add(struct sums *sums, struct evaluation *evaluation)
     for (size_t i = 0; i < sums->query->aggregate_count; i++) {
         struct value value;
         TRY(evaluate(evaluation, sums->query->aggregates[i].of, &value));
-        TRY(add_value(sums, i, value));
+        TRY(add_value(sums, i, evaluation->arena, value));
     }
     return STATUS_OK;
 }
@@ -150,12 +207,62 @@ void sums_add_rows(struct sums *sums, uint64_t rows)
     }
 }
 
+/* ---- moving ----------------------------------------------------------------------------------------- */
+
+static status move_listing(struct listing *listing, struct arena *arena)
+{
+    bytes array = bytes_of(listing->array.data, listing->array.len);
+    struct set seen = set_in(arena);
+
+    listing->array = buffer_in(arena);
+    buffer_append(&listing->array, array);
+    for (size_t i = 0; i < listing->seen.count; i++) {
+        size_t number;
+        bool is_new;
+        TRY(set_add(&seen, listing->seen.members[i].key, &number, &is_new));
+    }
+    listing->seen = seen;
+    return listing->array.is_failed ? arena_exhausted(arena) : STATUS_OK;
+}
+
+status sums_move(struct sums *sums, struct arena *arena)
+{
+    size_t count = sums->query->aggregate_count;
+    struct sum *items;
+
+    TRY(ARENA_NEW(arena, count, &items));
+    if (count)
+        memcpy(items, sums->items, count * sizeof(*items));
+    for (size_t i = 0; i < count; i++) {
+        TRY(arena_copy(arena, items[i].edge.raw, &items[i].edge.raw));
+        items[i].kept = items[i].edge.raw;
+        if (!items[i].listing)
+            continue;
+        struct listing *listing = items[i].listing;
+        TRY(ARENA_NEW(arena, 1, &items[i].listing));
+        *items[i].listing = *listing;
+        TRY(move_listing(items[i].listing, arena));
+    }
+    sums->items = items;
+    sums->arena = arena;
+    return STATUS_OK;
+}
+
 /* ---- results ---------------------------------------------------------------------------------------- */
 
-static status sum_value(const struct sums *sums, const struct sum *sum, struct value *out)
+static status sum_value(struct arena *arena, const struct sum *sum, struct value *out)
 {
-    return sum->is_whole ? value_of_int64(sums->arena, sum->whole, out)
-                         : value_of_double(sums->arena, sum->real, out);
+    return sum->is_whole ? value_of_int64(arena, sum->whole, out)
+                         : value_of_double(arena, sum->real, out);
+}
+
+bool sums_travel(const struct query *query)
+{
+    for (size_t i = 0; i < query->aggregate_count; i++) {
+        if (is_listing(query->aggregates[i].kind))
+            return false;
+    }
+    return true;
 }
 
 status sums_write(const struct sums *sums, bytes *out)
@@ -167,7 +274,7 @@ status sums_write(const struct sums *sums, bytes *out)
         const struct sum *sum = &sums->items[i];
         struct value total;
         char text[24];
-        TRY(sum_value(sums, sum, &total));
+        TRY(sum_value(sums->arena, sum, &total));
         size_t inner = document_begin_inner(&b, VALUE_DOCUMENT, number_name(text, i));
         document_append_int64(&b, "n", (int64_t)sum->count);
         document_append_bool(&b, "x", sum->is_spoiled);
@@ -179,7 +286,16 @@ status sums_write(const struct sums *sums, bytes *out)
     return buffer_finish(&b, out);
 }
 
-static status result(const struct sums *sums, size_t number, struct value *out)
+static status end_list(const struct listing *listing, struct value *out)
+{
+    struct buffer array = listing->array;
+
+    document_end(&array, listing->begun);
+    out->type = VALUE_ARRAY;
+    return buffer_finish(&array, &out->raw);
+}
+
+static status result(const struct sums *sums, size_t number, struct arena *arena, struct value *out)
 {
     const struct sum *sum = &sums->items[number];
 
@@ -187,27 +303,30 @@ static status result(const struct sums *sums, size_t number, struct value *out)
         return STATUS_OK;
     switch (sums->query->aggregates[number].kind) {
     case AGGREGATE_COUNT:
-        return value_of_int64(sums->arena, (int64_t)sum->count, out);
+    case AGGREGATE_COUNT_IF:
+        return value_of_int64(arena, (int64_t)sum->count, out);
     case AGGREGATE_SUM:
-        return sum_value(sums, sum, out);
+        return sum_value(arena, sum, out);
     case AGGREGATE_AVERAGE:
-        return sum->count ? value_of_double(sums->arena, sum->real / (double)sum->count, out)
-                          : STATUS_OK;
+        return sum->count ? value_of_double(arena, sum->real / (double)sum->count, out) : STATUS_OK;
     case AGGREGATE_MIN:
     case AGGREGATE_MAX:
         *out = sum->edge;
         return STATUS_OK;
+    case AGGREGATE_LIST:
+    case AGGREGATE_SET:
+        return end_list(sum->listing, out);
     }
     return STATUS_OK;
 }
 
-status sums_results(const struct sums *sums, const struct value **out)
+status sums_results(const struct sums *sums, struct arena *arena, const struct value **out)
 {
     struct value *results;
 
-    TRY(ARENA_NEW(sums->arena, sums->query->aggregate_count, &results));
+    TRY(ARENA_NEW(arena, sums->query->aggregate_count, &results));
     for (size_t i = 0; i < sums->query->aggregate_count; i++)
-        TRY(result(sums, i, &results[i]));
+        TRY(result(sums, i, arena, &results[i]));
     *out = results;
     return STATUS_OK;
 }

@@ -218,6 +218,9 @@ status evaluate(struct evaluation *e, const struct expression *x, struct value *
     case EXPRESSION_AGGREGATE:
         *out = e->aggregates ? e->aggregates[x->number] : value_missing();
         return STATUS_OK;
+    case EXPRESSION_GROUP:
+        *out = e->groups ? e->groups[x->number] : value_missing();
+        return STATUS_OK;
     case EXPRESSION_SUBQUERY:
         return subquery_evaluate(e, x, out);
     }

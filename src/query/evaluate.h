@@ -13,9 +13,10 @@ struct evaluation {
     const struct query_decoration *decoration; /* may be NULL */
     const struct document *document;           /* NULL: nothing is bound */
     const struct value *aggregates;            /* results, for EXPRESSION_AGGREGATE */
-    time_ms now;                               /* of the request: one reading for all rows */
-    struct value *variables;                   /* what is bound, by number; 0 is the document */
-    uint64_t steps;                            /* rows that bindings have made so far */
+    const struct value *groups; /* of the group that is the row, for EXPRESSION_GROUP */
+    time_ms now;                /* of the request: one reading for all rows */
+    struct value *variables;    /* what is bound, by number; 0 is the document */
+    uint64_t steps;             /* rows that bindings have made so far */
     /* Made when first needed. */
     bool is_decorated, is_whole;
     bytes decoration_fields;

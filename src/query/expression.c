@@ -107,6 +107,31 @@ status expression_aggregate(struct arena *arena, uint32_t number, const struct e
                     out);
 }
 
+status expression_regroup(struct arena *arena, const struct expression *x,
+                          const struct expression *const *groups, size_t count,
+                          const struct expression **out)
+{
+    struct expression shape = *x;
+    const struct expression **args;
+    bool is_changed = false;
+
+    for (size_t i = 0; i < count; i++) {
+        struct expression group = { .kind = EXPRESSION_GROUP, .number = (uint32_t)i };
+        if (expression_equal(x, groups[i]))
+            return new_node(arena, &group, out);
+    }
+    *out = x;
+    if (x->count == 0)
+        return STATUS_OK;
+    TRY(ARENA_NEW(arena, x->count, &args));
+    for (size_t i = 0; i < x->count; i++) {
+        TRY(expression_regroup(arena, x->args[i], groups, count, &args[i]));
+        is_changed |= args[i] != x->args[i];
+    }
+    shape.args = args;
+    return is_changed ? new_node(arena, &shape, out) : STATUS_OK;
+}
+
 static unsigned deeper(unsigned depth, const struct expression *x)
 {
     return x && x->depth > depth ? x->depth : depth;
@@ -123,6 +148,8 @@ static unsigned query_depth(const struct query *query)
     }
     for (size_t i = 0; i < query->aggregate_count; i++)
         depth = deeper(depth, query->aggregates[i].of);
+    for (size_t i = 0; i < query->group_count; i++)
+        depth = deeper(depth, query->groups[i]);
     return depth;
 }
 
@@ -196,6 +223,8 @@ static const struct expression *find_in_query(const struct query *query, uint32_
         found = expression_find_variable(query->where, from, end);
     for (size_t i = 0; i < query->aggregate_count && !found; i++)
         found = expression_find_variable(query->aggregates[i].of, from, end);
+    for (size_t i = 0; i < query->group_count && !found; i++)
+        found = expression_find_variable(query->groups[i], from, end);
     return found;
 }
 

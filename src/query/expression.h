@@ -23,7 +23,8 @@ enum expression_kind {
     EXPRESSION_ARRAY,     /* [ args[i] ] */
     EXPRESSION_CALL,      /* function(args) */
     EXPRESSION_AGGREGATE, /* the result of the query's aggregate number `number` */
-    EXPRESSION_SUBQUERY,  /* what `query` gives within the row */
+    EXPRESSION_GROUP, /* the value of groups[number] of the query, for the group that is the row */
+    EXPRESSION_SUBQUERY, /* what `query` gives within the row */
 };
 
 enum subquery_kind {
@@ -38,7 +39,7 @@ struct expression {
     enum expression_kind kind;
     enum function function;
     unsigned depth;  /* 1 for a leaf; bounded by LIMIT_QUERY_DEPTH */
-    uint32_t number; /* of a variable or an aggregate */
+    uint32_t number; /* of a variable, an aggregate or a group expression */
     struct value literal;
     bytes name;
     size_t count;
@@ -91,6 +92,11 @@ MUST_USE status expression_aggregate(struct arena *arena, uint32_t number,
                                      const struct expression **out);
 MUST_USE status expression_subquery(struct arena *arena, enum subquery_kind kind,
                                     const struct query *query, const struct expression **out);
+/* The same, with each part that is equal to groups[i] replaced by EXPRESSION_GROUP number i. Subqueries stay
+ * as they are. */
+MUST_USE status expression_regroup(struct arena *arena, const struct expression *expression,
+                                   const struct expression *const *groups, size_t count,
+                                   const struct expression **out);
 bool expression_equal(const struct expression *a, const struct expression *b);
 /* The first variable whose number is in from <= number < end, within subqueries too; NULL if there is
  * none. */

@@ -1,8 +1,8 @@
 /* Page: runs a query for one page.
  *
  * A plan says where the documents come from, a cursor walks them, bindings make rows of them, the condition
- * picks the rows; then one of three ends: rows are given as they come, or the first of an order are
- * collected and given, or all of them become one row. The state of the page before says where to begin, the state that is left says where
+ * picks the rows; then one of four ends: rows are given as they come, or the first of an order are
+ * collected and given, or all of them become one row, or one row for each group of them. The state of the page before says where to begin, the state that is left says where
  * to go on.
  *
  * Everything that is computed for a row lives in a scratch arena of its own, because the sink's output
@@ -11,7 +11,7 @@
  * Keeps: a row is given only if its document fulfils the whole condition under this request's `now`: it is asked,
  * unless the plan says that its rows are exactly those.
  * Threads: a page belongs to its request. Start reading at query_run_page(); sorting is in page_sort.c, summing up in page_sums.c,
- * what reads documents as they lie in page_slots.c. */
+ * grouping in page_groups.c, what reads documents as they lie in page_slots.c. */
 #include "query/run.h"
 
 /* How many rows a full page looks ahead to find out that it was the last. */
@@ -52,17 +52,25 @@ static status begin_state(struct run *run, bytes state)
 
 static enum page_mode mode_of(const struct run *run)
 {
+    if (run->query->group_count)
+        return MODE_GROUP;
     if (run->query->aggregate_count)
         return MODE_AGGREGATE;
     bool needs_sort = run->query->is_distinct || (run->query->order_count && !run->plan.is_ordered);
     return needs_sort && run->query->has_source ? MODE_SORT : MODE_STREAM;
 }
 
+/* Is the position of such a page one in an order, not one of the cursor? */
+static bool is_collected(enum page_mode mode)
+{
+    return mode == MODE_SORT || mode == MODE_GROUP;
+}
+
 /* A sorted page may find its documents another way than the page before, because its position is one in
  * the order; the others go on where the cursor stood. */
 static status begin_plan(struct run *run)
 {
-    bool is_sort = run->is_resumed && run->state.mode == MODE_SORT;
+    bool is_sort = run->is_resumed && is_collected(run->state.mode);
     const struct plan_choice *wanted = run->is_resumed && !is_sort ? &run->state.choice : NULL;
     status s = plan_make(run->arena, run->query, run->source, wanted, &run->plan);
 
@@ -79,8 +87,8 @@ static status begin_plan(struct run *run)
     run->page->explain.access = run->plan.choice.access;
     run->page->explain.index = run->plan.index;
     run->page->explain.path = run->plan.path;
-    run->page->explain.is_sorted = run->state.mode == MODE_SORT;
-    bytes after = run->state.mode == MODE_SORT ? BYTES_NONE : run->state.position;
+    run->page->explain.is_sorted = is_collected(run->state.mode);
+    bytes after = is_collected(run->state.mode) ? BYTES_NONE : run->state.position;
     s = cursor_open(&run->cursor, &run->plan, run->source, after, &run->page->explain);
     return s.code == INVALID ? run_refuse_state(run, s) : s;
 }
@@ -264,7 +272,7 @@ static status run_alone(struct run *run)
 
 static status run_mode(struct run *run)
 {
-    if (!run->query->has_source)
+    if (!run->query->has_source && run->state.mode != MODE_GROUP)
         return run_alone(run);
     switch (run->state.mode) {
     case MODE_STREAM:
@@ -273,6 +281,8 @@ static status run_mode(struct run *run)
         return run_sorted(run);
     case MODE_AGGREGATE:
         return run_aggregate(run);
+    case MODE_GROUP:
+        return run_grouped(run);
     }
     return STATUS_OK;
 }

@@ -12,11 +12,11 @@
 /* How much of a value orders distinct rows among each other; they are told apart beyond that. */
 enum { IDENTITY_BYTES = 1024 };
 
-/* Where the row that is bound stands: its place by each order, then, for distinct rows, what it is. */
-static status order_key(struct run *run, bytes *out, bool *has_output_out)
+status run_order_key(struct run *run, bytes *out, bool *has_output_out)
 {
     const struct query *query = run->query;
-    size_t room = LIMIT_QUERY_SORT_KEY_BYTES / (query->order_count + query->is_distinct);
+    size_t parts = query->order_count + query->is_distinct;
+    size_t room = LIMIT_QUERY_SORT_KEY_BYTES / (parts ? parts : 1);
     struct buffer key = buffer_in(run->scratch);
     struct value value;
 
@@ -59,7 +59,7 @@ static status collect(struct run *run, struct sorter *sorter)
             return sorter_finish(sorter);
         TRY(note_order(run));
         if (is_wanted)
-            TRY(order_key(run, &entry.order_key, &is_wanted));
+            TRY(run_order_key(run, &entry.order_key, &is_wanted));
         if (!is_wanted)
             continue;
         struct buffer key = buffer_in(run->scratch);

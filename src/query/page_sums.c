@@ -8,9 +8,9 @@
 
 status run_give_sums(struct run *run, const struct sums *sums)
 {
-    TRY(sums_results(sums, &run->evaluation.aggregates));
     arena_reset(run->scratch);
     evaluation_bind(&run->evaluation, NULL);
+    TRY(sums_results(sums, run->scratch, &run->evaluation.aggregates));
     run->is_finished = true;
     return run_give(run);
 }
@@ -44,7 +44,8 @@ status run_aggregate(struct run *run)
             sums_add_rows(&sums, 1);
         else if (is_wanted)
             TRY(sums_add(&sums, &run->evaluation));
-        if (run_is_worn_out(run) && run->plan.choice.access != ACCESS_SLOTS)
+        if (run_is_worn_out(run) && run->plan.choice.access != ACCESS_SLOTS &&
+            sums_travel(run->query))
             break;
     }
     TRY(run_stand_here(run));

@@ -32,6 +32,8 @@ static bool is_always_there(const struct expression *x, const struct expression 
 /* All that is asked is how many rows there are. */
 static bool counts_rows(const struct query *query, const struct expression *path)
 {
+    if (query->group_count)
+        return false;
     for (size_t i = 0; i < query->aggregate_count; i++) {
         if (query->aggregates[i].kind != AGGREGATE_COUNT ||
             !is_always_there(query->aggregates[i].of, path))
@@ -48,6 +50,8 @@ static bool result_needs_document(const struct query *query, bool is_count)
         needs |= expression_uses_variable(query->orders[i].by);
     for (size_t i = 0; i < query->aggregate_count && !is_count; i++)
         needs |= expression_uses_variable(query->aggregates[i].of);
+    for (size_t i = 0; i < query->group_count; i++)
+        needs |= expression_uses_variable(query->groups[i]);
     return needs;
 }
 

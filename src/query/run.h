@@ -66,5 +66,10 @@ MUST_USE status run_filtered(struct run *run, bool *is_done_out);
 MUST_USE status run_sorted(struct run *run);
 MUST_USE status run_aggregate(struct run *run);
 MUST_USE status run_give_sums(struct run *run, const struct sums *sums);
+MUST_USE status run_grouped(struct run *run);
+/* Where the row that is bound stands: its place by each order, then, for distinct rows, what it is. */
+MUST_USE status run_order_key(struct run *run, bytes *out, bool *has_output_out);
+/* How many rows of an order the page can use. */
+size_t run_wanted_rows(const struct run *run);
 
 #endif

@@ -71,7 +71,7 @@ status state_read(struct arena *arena, bytes bytes_in, struct page_state *out)
     out->sums = read_block(&r);
     out->row = read_block(&r);
     if (!reader_is_done(&r) || version != STATE_VERSION || mode < MODE_STREAM ||
-        mode > MODE_AGGREGATE || access > ACCESS_SLOTS || bytes_in.len > LIMIT_QUERY_STATE_BYTES)
+        mode > MODE_GROUP || access > ACCESS_SLOTS || bytes_in.len > LIMIT_QUERY_STATE_BYTES)
         return refused();
     out->mode = (enum page_mode)mode;
     out->choice.access = (enum query_access)access;

@@ -8,6 +8,7 @@ enum page_mode {
     MODE_STREAM = 1, /* rows are given as they come */
     MODE_SORT,       /* collected, sorted, given from a place in the order on */
     MODE_AGGREGATE,  /* one row made of all */
+    MODE_GROUP, /* all rows put together in groups, and these given from a place in their order on */
 };
 
 struct page_state {
@@ -16,9 +17,10 @@ struct page_state {
     struct plan_choice choice;
     uint64_t skip;      /* rows still to be left out */
     uint64_t remaining; /* rows still to be given at most */
-    /* MODE_STREAM, MODE_AGGREGATE: of the cursor. MODE_SORT: key of the last document given. */
+    /* MODE_STREAM, MODE_AGGREGATE: of the cursor. MODE_SORT: key of the last document given. MODE_GROUP: key
+     * of the last group given. */
     bytes position;
-    bytes order_key; /* MODE_SORT: where the last row given stands */
+    bytes order_key; /* MODE_SORT, MODE_GROUP: where the last row given stands */
     bytes sums;      /* MODE_AGGREGATE: a document, see aggregate.c */
     bytes row; /* where it stands among the rows of the document at `position`; empty: behind all */
 };

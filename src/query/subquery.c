@@ -10,7 +10,7 @@
  * Threads: belongs to its request. Start reading at subquery_evaluate(). */
 #include <stdio.h>
 
-#include "query/aggregate.h"
+#include "query/group.h"
 #include "query/rows.h"
 #include "query/set.h"
 #include "query/sorter.h"
@@ -122,9 +122,46 @@ static status give_sums(struct evaluation *e, const struct query *query, struct 
         if (is_taken)
             TRY(sums_add(&sums, e));
     }
-    TRY(sums_results(&sums, &e->aggregates));
+    TRY(sums_results(&sums, e->lasting, &e->aggregates));
     status s = give(e, query, o);
     e->aggregates = outside;
+    return s;
+}
+
+static status give_groups_of(struct evaluation *e, const struct query *query, struct outcome *o,
+                             struct groups *groups)
+{
+    struct rows rows;
+    bool has_row, is_taken;
+
+    TRY(groups_open(groups, query, 0, NULL));
+    rows_begin(&rows, query, e);
+    for (;;) {
+        TRY(rows_next(&rows, &has_row));
+        if (!has_row)
+            break;
+        TRY(is_wanted(e, query, &is_taken));
+        if (is_taken)
+            TRY(groups_add(groups, e));
+    }
+    for (size_t i = 0; i < groups_count(groups); i++) {
+        arena_position mark = arena_mark(e->arena);
+        TRY(groups_bind(groups, i, e));
+        TRY(give(e, query, o));
+        arena_release(e->arena, mark);
+    }
+    return STATUS_OK;
+}
+
+static status give_groups(struct evaluation *e, const struct query *query, struct outcome *o)
+{
+    const struct value *aggregates = e->aggregates, *values = e->groups;
+    struct groups groups = { 0 };
+    status s = give_groups_of(e, query, o, &groups);
+
+    groups_close(&groups);
+    e->aggregates = aggregates;
+    e->groups = values;
     return s;
 }
 
@@ -135,6 +172,8 @@ static status collect(struct evaluation *e, const struct query *query, struct ou
         o->array = buffer_in(e->lasting);
         o->begun = document_begin(&o->array);
     }
+    if (query->group_count)
+        return give_groups(e, query, o);
     return query->aggregate_count ? give_sums(e, query, o) : give_each(e, query, o);
 }
 

@@ -32,6 +32,9 @@ enum aggregate_kind {
     AGGREGATE_MIN,
     AGGREGATE_MAX,
     AGGREGATE_AVERAGE,
+    AGGREGATE_COUNT_IF, /* how often it is true */
+    AGGREGATE_LIST,     /* all values, as an array */
+    AGGREGATE_SET,      /* each value once, as an array */
 };
 
 struct query_aggregate {
@@ -54,9 +57,13 @@ struct query {
     bool is_distinct;
     size_t order_count;
     const struct query_order *orders;
-    /* With aggregates (and then without orders): one row made of all rows. */
+    /* With aggregates and no groups (and then without orders): one row made of all rows. */
     size_t aggregate_count;
     const struct query_aggregate *aggregates;
+    /* With groups: one row made of all rows for which these have equal values. Output and orders then know
+     * nothing but EXPRESSION_GROUP and EXPRESSION_AGGREGATE. */
+    size_t group_count;
+    const struct expression *const *groups;
     uint64_t skip;  /* rows not given at the beginning */
     uint64_t limit; /* rows given at most; QUERY_UNLIMITED */
     bool has_top;   /* the limit was said as "the first n" */

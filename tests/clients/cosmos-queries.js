@@ -282,6 +282,13 @@ eachRow(
         { why: "the first text", text: "SELECT VALUE MIN(c.name) FROM c", want: ["a"] },
         { why: "an average", text: "SELECT VALUE AVG(c.n) FROM c", want: [5.5] },
         { why: "a count by its name", text: "SELECT COUNT(1) AS many FROM c", want: [{ many: 12 }] },
+        {
+            why: "several in an object",
+            text: "SELECT VALUE {n: COUNT(1), mean: AVG(c.n)} FROM c",
+            want: [{ n: 12, mean: 5.5 }],
+        },
+        { why: "a count of what is true", text: "SELECT VALUE COUNTIF(c.n > 8) FROM c", want: [3] },
+        { why: "a set", text: "SELECT VALUE MAKESET(c.odd) FROM c", want: [[true]] },
     ],
     async ({ text, want }) => {
         equal(await query(text), want);
@@ -291,6 +298,23 @@ eachRow(
 test("aggregates hold within a partition key", async () => {
     equal(await query("SELECT VALUE COUNT(1) FROM c", null, { partitionKey: "p1" }), [4]);
     equal(await query("SELECT VALUE SUM(c.n) FROM c", null, { partitionKey: "p1" }), [1 + 4 + 7 + 10]);
+});
+
+test("groups come each once, in pages of any size", async () => {
+    const text = "SELECT c.pk, COUNT(1) AS many, SUM(c.n) AS sum FROM c GROUP BY c.pk";
+    const want = [
+        { pk: "p0", many: 4, sum: 18 },
+        { pk: "p1", many: 4, sum: 22 },
+        { pk: "p2", many: 4, sum: 26 },
+    ];
+    for (const options of [{}, { maxItemCount: 1 }, { forceQueryPlan: true, maxItemCount: 2 }])
+        equal((await query(text, null, options)).sort((a, b) => a.sum - b.sum), want);
+    equal(await query("SELECT c.pk FROM c GROUP BY c.pk ORDER BY SUM(c.n) DESC", null, { maxItemCount: 1 }), [
+        { pk: "p2" },
+        { pk: "p1" },
+        { pk: "p0" },
+    ]);
+    await fails(400, query("SELECT c.pk, c.n FROM c GROUP BY c.pk"), /SC2102/);
 });
 
 // ---- pages ------------------------------------------------------------------------------------------

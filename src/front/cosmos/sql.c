@@ -219,8 +219,9 @@ static status give_star(struct sql_parser *p, const struct sql_token *star,
         sql_mistake(p, "SC2030", star, "'SELECT *' is not valid without a FROM clause.");
     if (p->level.source_count > 1)
         sql_mistake(p, "SC2040", star, "'SELECT *' is only valid with a single input set.");
-    *out = p->level.first_source;
-    return *out ? STATUS_OK : expression_variable(p->arena, 0, out);
+    TRY(expression_variable(p->arena, p->level.first_source ? p->level.first_source->number : 0,
+                            out));
+    return sql_note_use(p, star, *out);
 }
 
 static bool is_subquery(const struct sql_parser *p)
@@ -237,10 +238,11 @@ static status parse_select(struct sql_parser *p, struct query *query)
     TRY(sql_take_word(p, TOKEN_DISTINCT, &query->is_distinct));
     top = p->token;
     TRY(sql_take_word(p, TOKEN_TOP, &query->has_top));
-    if (query->has_top && is_subquery(p))
-        sql_mistake(p, "SC2203", &top, "The TOP clause is not supported in subqueries.");
     if (query->has_top)
         TRY(parse_row_count(p, &query->limit));
+    top.end = p->taken_end;
+    if (query->has_top && is_subquery(p))
+        sql_mistake(p, "SC2203", &top, "'TOP' is not supported in subqueries.");
     star = p->token;
     TRY(sql_take_symbol(p, '*', &is_star));
     if (is_star)
@@ -252,10 +254,59 @@ static status parse_select(struct sql_parser *p, struct query *query)
     else
         TRY(parse_columns(p, &query->output));
     p->level.is_aggregate_allowed = false;
+    return STATUS_OK;
+}
+
+/* ---- GROUP BY --------------------------------------------------------------------------------------- */
+
+/* groups = GROUP BY expression { ',' expression } ; at BY */
+static status parse_groups(struct sql_parser *p, struct query *query)
+{
+    const struct expression **groups;
+    bool has_comma = true;
+
+    TRY(sql_expect_word(p, TOKEN_BY));
+    TRY(ARENA_NEW(p->arena, LIMIT_QUERY_GROUPS, &groups));
+    query->groups = groups;
+    while (has_comma) {
+        struct sql_token whole = { .start = p->token.start };
+        if (query->group_count == LIMIT_QUERY_GROUPS)
+            return status_fail(p->arena, TOO_LARGE, "GROUP BY has more than %d items, the limit",
+                               LIMIT_QUERY_GROUPS);
+        size_t subqueries = p->subquery_count;
+        TRY(sql_expression(p, &groups[query->group_count++]));
+        whole.end = p->taken_end;
+        if (p->subquery_count > subqueries)
+            sql_mistake(p, "SC2201", &whole, "Subqueries are not supported in 'GROUP BY'.");
+        TRY(sql_take_symbol(p, ',', &has_comma));
+    }
+    return STATUS_OK;
+}
+
+/* Columns and orders of groups know nothing but what the rows of a group have in common. */
+static status settle_groups(struct sql_parser *p, struct query *query)
+{
+    struct query_order *orders;
+
     query->aggregates = p->level.aggregates;
     query->aggregate_count = p->level.aggregate_count;
-    if (query->aggregate_count)
-        sql_check_bare(p, query->output);
+    TRY(expression_regroup(p->arena, query->output, query->groups, query->group_count,
+                           &query->output));
+    if (query->group_count || query->aggregate_count)
+        sql_check_bare(p, "SC2102", "select list", query->output);
+    /* One row needs no order. */
+    if (!query->group_count && query->aggregate_count)
+        query->order_count = 0;
+    if (!query->group_count)
+        return STATUS_OK;
+    TRY(ARENA_NEW(p->arena, query->order_count, &orders));
+    for (size_t i = 0; i < query->order_count; i++) {
+        orders[i] = query->orders[i];
+        TRY(expression_regroup(p->arena, orders[i].by, query->groups, query->group_count,
+                               &orders[i].by));
+        sql_check_bare(p, "SC2103", "ORDER BY clause", orders[i].by);
+    }
+    query->orders = orders;
     return STATUS_OK;
 }
 
@@ -296,37 +347,55 @@ static status parse_offset(struct sql_parser *p, struct query *query, const stru
     return parse_row_count(p, &query->limit);
 }
 
-/* tail = [ WHERE expression ] [ ORDER BY ... ] [ OFFSET n LIMIT n ] ( end | ')' ) */
+/* Notes it if a clause that only whole queries have stands in a subquery. */
+static void refuse_in_subquery(struct sql_parser *p, const char *code, const char *name,
+                               const struct sql_token *clause)
+{
+    struct sql_token whole = { .start = clause->start, .end = p->taken_end };
+
+    if (is_subquery(p))
+        sql_mistake(p, code, &whole, "%s is not supported in subqueries.", name);
+}
+
+/* [ ORDER BY ... ] [ OFFSET n LIMIT n ] */
+static status parse_order_and_offset(struct sql_parser *p, struct query *query)
+{
+    struct sql_token order = p->token, offset;
+    bool has_order, has_offset;
+
+    TRY(sql_take_word(p, TOKEN_ORDER, &has_order));
+    p->level.is_aggregate_allowed = query->group_count > 0;
+    if (has_order) {
+        TRY(parse_orders(p, query));
+        refuse_in_subquery(p, "SC2202", "'ORDER BY'", &order);
+    }
+    p->level.is_aggregate_allowed = false;
+    offset = p->token;
+    TRY(sql_take_word(p, TOKEN_OFFSET, &has_offset));
+    if (has_offset) {
+        TRY(parse_offset(p, query, &offset));
+        refuse_in_subquery(p, "SC2204", "'OFFSET LIMIT' clause", &offset);
+    }
+    return STATUS_OK;
+}
+
+/* tail = [ WHERE expression ] [ GROUP BY ... ] [ ORDER BY ... ] [ OFFSET n LIMIT n ] ( end | ')' ) */
 static status parse_tail(struct sql_parser *p, struct query *query)
 {
-    struct sql_token order, offset;
-    bool has_where, has_order, has_offset;
+    bool has_where, has_group;
 
     TRY(sql_take_word(p, TOKEN_WHERE, &has_where));
     if (has_where)
         TRY(sql_expression(p, &query->where));
-    if (p->token.kind == TOKEN_GROUP)
-        return sql_not_yet(p, "GROUP BY");
-    order = p->token;
-    TRY(sql_take_word(p, TOKEN_ORDER, &has_order));
-    if (has_order && is_subquery(p))
-        sql_mistake(p, "SC2202", &order, "The ORDER BY clause is not supported in subqueries.");
-    if (has_order)
-        TRY(parse_orders(p, query));
-    offset = p->token;
-    TRY(sql_take_word(p, TOKEN_OFFSET, &has_offset));
-    if (has_offset && is_subquery(p))
-        sql_mistake(p, "SC2204", &offset,
-                    "The OFFSET LIMIT clause is not supported in subqueries.");
-    if (has_offset)
-        TRY(parse_offset(p, query, &offset));
+    TRY(sql_take_word(p, TOKEN_GROUP, &has_group));
+    if (has_group)
+        TRY(parse_groups(p, query));
+    TRY(parse_order_and_offset(p, query));
     if (is_subquery(p))
         TRY(sql_expect_symbol(p, ')'));
     else if (p->token.kind != TOKEN_END)
         return sql_fail_here(p);
-    /* One row needs no order. */
-    if (query->aggregate_count)
-        query->order_count = 0;
+    TRY(settle_groups(p, query));
     query->has_source = p->level.has_source;
     query->bindings = p->level.bindings;
     query->binding_count = p->level.binding_count;
@@ -383,7 +452,7 @@ static status parse_condition(struct sql_parser *p, struct query *query)
     TRY(sql_from(p));
     TRY(expression_variable(p->arena, 0, &query->output));
     TRY(parse_tail(p, query));
-    if (query->order_count || query->has_skip || query->binding_count)
+    if (query->order_count || query->has_skip || query->binding_count || query->group_count)
         return sql_fail(&p->lexer, "SC1001", 0, p->lexer.text.len,
                         "Syntax error, a condition is FROM with one name and WHERE alone.");
     return STATUS_OK;

@@ -125,8 +125,21 @@ static status parse_index(struct sql_parser *p, const struct expression **x)
     return call_two(p, FUNCTION_element, *x, which, x);
 }
 
+/* An error about the variable that a path begins with shows the whole path. */
+static void note_path(struct sql_parser *p, const struct expression *variable)
+{
+    for (size_t i = p->use_count; i > 0; i--) {
+        if (p->uses[i - 1].variable == variable) {
+            p->uses[i - 1].end = p->taken_end;
+            return;
+        }
+    }
+}
+
 static status parse_postfix(struct sql_parser *p, const struct expression **x)
 {
+    const struct expression *begin = *x;
+
     for (;;) {
         bool is_dot, is_index;
         TRY(sql_take_symbol(p, '.', &is_dot));
@@ -136,9 +149,12 @@ static status parse_postfix(struct sql_parser *p, const struct expression **x)
         }
         TRY(sql_take_symbol(p, '[', &is_index));
         if (!is_index)
-            return STATUS_OK;
+            break;
         TRY(parse_index(p, x));
     }
+    if (*x != begin && begin->kind == EXPRESSION_VARIABLE)
+        note_path(p, begin);
+    return STATUS_OK;
 }
 
 /* prefix = ( '-' | '+' | NOT ) prefix | operand { '.' name | '[' expression ']' } */

@@ -43,7 +43,8 @@ static void give_name(struct sql_parser *p, const struct sql_token *token,
     p->names[p->name_count++] = (struct sql_name){ token->text, value };
 }
 
-void sql_check_bare(struct sql_parser *p, const struct expression *output)
+void sql_check_bare(struct sql_parser *p, const char *code, const char *where,
+                    const struct expression *output)
 {
     const struct sql_level *level = &p->level;
     uint32_t first = level->is_root && p->subquery_depth == 0 ? 0 : level->first_variable;
@@ -55,10 +56,10 @@ void sql_check_bare(struct sql_parser *p, const struct expression *output)
             at = (struct sql_token){ .start = p->uses[i].start, .end = p->uses[i].end };
     }
     if (bare)
-        sql_mistake(p, "SC2102", &at,
-                    "Property reference '%.*s' is invalid in the select list because it is not "
+        sql_mistake(p, code, &at,
+                    "Property reference '%.*s' is invalid in the %s because it is not "
                     "contained in either an aggregate function or the GROUP BY clause.",
-                    (int)(at.end - at.start), (const char *)p->lexer.text.data + at.start);
+                    (int)(at.end - at.start), (const char *)p->lexer.text.data + at.start, where);
 }
 
 /* ---- bindings --------------------------------------------------------------------------------------- */

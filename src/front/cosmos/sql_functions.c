@@ -1,7 +1,8 @@
 /* SQL functions: the names of the functions, and what they mean.
  *
  * One table, sql_functions.def, says which function of the query room a name stands for. How many arguments
- * it takes and what it does is said there, in query/functions.def.
+ * it takes and what it does is said there, in query/functions.def. Aggregates are a table of their own,
+ * sql_aggregates.def.
  *
  * Pure; callable from every thread. */
 #include "front/cosmos/cosmos.h"
@@ -27,6 +28,27 @@ bool sql_find_function(bytes name, enum function *out)
     return false;
 }
 
+static const struct {
+    const char *name;
+    enum aggregate_kind kind;
+    const char *what;
+} aggregates[] = {
+#define SQL_AGGREGATE(name, kind, what) { #name, AGGREGATE_##kind, what },
+#include "front/cosmos/sql_aggregates.def"
+#undef SQL_AGGREGATE
+};
+
+bool sql_find_aggregate(bytes name, enum aggregate_kind *out)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(aggregates); i++) {
+        if (sql_is_word(name, aggregates[i].name)) {
+            *out = aggregates[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void append_arity(struct buffer *out, struct function_arity arity)
 {
     if (arity.most == LIMIT_QUERY_ARGUMENTS)
@@ -45,4 +67,8 @@ void cosmos_describe_functions(struct buffer *out)
         append_arity(out, function_arity(table[i].function));
         buffer_append_format(out, " | %s |\n", function_sentence(table[i].function));
     }
+    buffer_append_text(out, "\nOver many rows, in the columns, and in the ORDER BY of groups:\n\n"
+                            "| aggregate | what it gives |\n|---|---|\n");
+    for (size_t i = 0; i < ARRAY_COUNT(aggregates); i++)
+        buffer_append_format(out, "| `%s` | %s |\n", aggregates[i].name, aggregates[i].what);
 }

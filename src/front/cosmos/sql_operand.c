@@ -142,28 +142,6 @@ static status parse_literal(struct sql_parser *p, const struct expression **out)
 
 /* ---- names and calls -------------------------------------------------------------------------------- */
 
-static bool find_aggregate(bytes name, enum aggregate_kind *out)
-{
-    static const struct {
-        const char *name;
-        enum aggregate_kind kind;
-    } rows[] = {
-        {"AVG",    AGGREGATE_AVERAGE},
-        { "COUNT", AGGREGATE_COUNT  },
-        { "MAX",   AGGREGATE_MAX    },
-        { "MIN",   AGGREGATE_MIN    },
-        { "SUM",   AGGREGATE_SUM    },
-    };
-
-    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
-        if (sql_is_word(name, rows[i].name)) {
-            *out = rows[i].kind;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Notes it if the number of arguments is wrong. */
 static bool has_right_count(struct sql_parser *p, const struct sql_token *name, size_t count,
                             struct function_arity arity)
@@ -225,7 +203,7 @@ static status parse_call(struct sql_parser *p, const struct sql_token *name,
     enum aggregate_kind kind;
     enum function function;
 
-    if (find_aggregate(name->text, &kind))
+    if (sql_find_aggregate(name->text, &kind))
         return parse_aggregate(p, name, kind, out);
     bool is_known = sql_find_function(name->text, &function);
     if (!is_known)
@@ -237,8 +215,8 @@ static status parse_call(struct sql_parser *p, const struct sql_token *name,
     return sql_call(p, function, &args, out);
 }
 
-static status note_use(struct sql_parser *p, const struct sql_token *name,
-                       const struct expression *variable)
+status sql_note_use(struct sql_parser *p, const struct sql_token *where,
+                    const struct expression *variable)
 {
     if (p->use_count == p->use_room) {
         size_t room = p->use_room ? p->use_room * 2 : 16;
@@ -249,7 +227,7 @@ static status note_use(struct sql_parser *p, const struct sql_token *name,
         p->uses = uses;
         p->use_room = room;
     }
-    p->uses[p->use_count++] = (struct sql_use){ variable, name->start, name->end };
+    p->uses[p->use_count++] = (struct sql_use){ variable, where->start, where->end };
     return STATUS_OK;
 }
 
@@ -271,7 +249,7 @@ static status parse_name(struct sql_parser *p, const struct expression **out)
     /* A node of its own, so that errors can say where it stands. */
     if (value->kind == EXPRESSION_VARIABLE) {
         TRY(expression_variable(p->arena, value->number, &value));
-        TRY(note_use(p, &name, value));
+        TRY(sql_note_use(p, &name, value));
     }
     *out = value;
     p->named = value;

@@ -83,6 +83,7 @@ status sql_not_yet(struct sql_parser *parser, const char *what);
 MUST_USE status sql_expression(struct sql_parser *parser, const struct expression **out);
 /* A function of the language by its name, whatever its letter case. */
 bool sql_find_function(bytes name, enum function *out);
+bool sql_find_aggregate(bytes name, enum aggregate_kind *out);
 /* operand = literal | parameter | name | call | object | array | '(' expression ')' | '(' subquery |
  *           EXISTS '(' subquery | ARRAY '(' subquery */
 MUST_USE status sql_operand(struct sql_parser *parser, const struct expression **out);
@@ -94,8 +95,13 @@ MUST_USE status sql_from(struct sql_parser *parser);
 bool sql_is_name(const struct sql_token *token, bool with_words);
 /* What a name stands for; NULL if nobody has given it. */
 const struct expression *sql_find_name(const struct sql_parser *parser, bytes name);
-/* Notes what is neither within an aggregate nor the same for all rows of a group. */
-void sql_check_bare(struct sql_parser *parser, const struct expression *output);
+/* Notes what is neither within an aggregate nor the same for all rows of a group; `where` is the place for the
+ * message. */
+void sql_check_bare(struct sql_parser *parser, const char *code, const char *where,
+                    const struct expression *output);
+/* Notes where a variable stands, or a path that begins with it, for errors that are found later. */
+MUST_USE status sql_note_use(struct sql_parser *parser, const struct sql_token *where,
+                             const struct expression *variable);
 /* The value of a parameter. */
 MUST_USE status sql_parameter(struct sql_parser *parser, const struct sql_token *token,
                               struct value *out);

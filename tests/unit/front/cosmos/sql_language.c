@@ -11,3 +11,13 @@ TEST(sql_language, subqueries_see_the_row_around_them)
 {
     language_check("subqueries");
 }
+
+TEST(sql_language, aggregates_count_what_is_there_and_are_spoiled_by_other_kinds)
+{
+    language_check("aggregates");
+}
+
+TEST(sql_language, groups_are_rows_of_what_their_rows_have_in_common)
+{
+    language_check("grouping");
+}

@@ -1,0 +1,109 @@
+/* Page groups: one row for each group of rows.
+ *
+ * All rows are looked at for every page. Groups that come in no order of the query's come in that of their keys,
+ * and a page holds only those it gives; with an order, or where rows must be distinct, all groups are held until
+ * the last row was seen, because only then it is known where each stands. The next page goes on behind the place
+ * of the last group given, so whatever dies, comes or goes between pages, no other group is given twice or left
+ * out.
+ *
+ * Threads: a page belongs to its request. Start reading at run_grouped(). */
+#include "query/group.h"
+#include "query/run.h"
+#include "query/sorter.h"
+
+static bool is_by_key(const struct query *query)
+{
+    return query->order_count == 0 && !query->is_distinct;
+}
+
+static status add_alone(struct run *run, struct groups *groups)
+{
+    bool is_wanted = true;
+
+    if (run->query->where)
+        TRY(evaluate_condition(&run->evaluation, run->query->where, &is_wanted));
+    return is_wanted ? groups_add(groups, &run->evaluation) : STATUS_OK;
+}
+
+static status collect(struct run *run, struct groups *groups)
+{
+    if (!run->query->has_source)
+        return add_alone(run, groups);
+    for (;;) {
+        bool has_row, is_wanted;
+        TRY(run_next_row(run, &has_row, &is_wanted));
+        if (!has_row)
+            return STATUS_OK;
+        if (is_wanted)
+            TRY(groups_add(groups, &run->evaluation));
+    }
+}
+
+/* Makes a group the row, with nothing else bound. */
+static status bind_group(struct run *run, const struct groups *groups, size_t number)
+{
+    arena_reset(run->scratch);
+    evaluation_bind(&run->evaluation, NULL);
+    return groups_bind(groups, number, &run->evaluation);
+}
+
+static status put_in_order(struct run *run, const struct groups *groups, struct sorter *sorter)
+{
+    for (size_t i = 0; i < groups_count(groups); i++) {
+        struct sort_entry entry = { .key = groups->items[i].key };
+        bool has_output = true;
+        TRY(bind_group(run, groups, i));
+        if (!is_by_key(run->query))
+            TRY(run_order_key(run, &entry.order_key, &has_output));
+        if (has_output)
+            TRY(sorter_add(sorter, entry));
+    }
+    return sorter_finish(sorter);
+}
+
+static status give(struct run *run, const struct groups *groups, const struct sorter *sorter)
+{
+    bool has_dropped = sorter->has_dropped || groups->has_dropped;
+    size_t at = 0;
+
+    for (; at < sorter->count && !run_is_full(run) && run->state.remaining; at++) {
+        size_t number;
+        if (!set_find(&groups->numbers, sorter->entries[at].key, &number))
+            continue;
+        TRY(bind_group(run, groups, number));
+        TRY(run_give(run));
+    }
+    run->is_finished = run->state.remaining == 0 || (at == sorter->count && !has_dropped);
+    if (run->is_finished || at == 0)
+        return STATUS_OK;
+    TRY(arena_copy(run->arena, sorter->entries[at - 1].order_key, &run->state.order_key));
+    return arena_copy(run->arena, sorter->entries[at - 1].key, &run->state.position);
+}
+
+static status run_in(struct run *run, struct groups *groups, struct sorter *sorter)
+{
+    const struct sort_entry after = { .order_key = run->state.order_key,
+                                      .key = run->state.position };
+    bool is_cut = is_by_key(run->query);
+
+    TRY(groups_open(groups, run->query, is_cut ? run_wanted_rows(run) : 0,
+                    is_cut && run->is_resumed ? &after.key : NULL));
+    TRY(collect(run, groups));
+    TRY(sorter_open(sorter, run->arena, run_wanted_rows(run), run->query,
+                    run->is_resumed ? &after : NULL));
+    TRY(put_in_order(run, groups, sorter));
+    return give(run, groups, sorter);
+}
+
+status run_grouped(struct run *run)
+{
+    struct groups groups = { 0 };
+    struct sorter sorter = { 0 };
+    status s = run_in(run, &groups, &sorter);
+
+    sorter_close(&sorter);
+    groups_close(&groups);
+    run->evaluation.groups = NULL;
+    run->evaluation.aggregates = NULL;
+    return s;
+}
