@@ -39,6 +39,9 @@ struct index_definition {
                              * unique index holds within each partition key (index bounds too) */
     bool is_lazy;          /* follows the writes in the background: may miss new ones, shows nothing
                              * that is no longer so; neither unique nor a TTL index */
+    bool
+        is_shaped; /* over patterns: has a row for each document under its shape, too, which says who has
+                     * nothing at a path; see index_paths.c */
     int32_t expire_after_s; /* INDEX_NO_EXPIRY, or a TTL index (one field) */
     bytes predicate;        /* of a partial index; handed to engine_options.predicate */
     bytes options;          /* opaque, kept for the face that made it */

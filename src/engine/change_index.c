@@ -31,6 +31,8 @@ static status check_index(struct engine *engine, struct arena *arena, const stru
             return status_of(INVALID, "an index over path patterns cannot be unique");
         return index_check_patterns(arena, definition);
     }
+    if (definition->is_shaped)
+        return status_of(INVALID, "only an index over path patterns has shapes");
     if (definition->field_count == 0 || definition->field_count > LIMIT_INDEX_FIELDS)
         return status_fail(arena, INVALID, "an index has 1 to %d fields, not %zu",
                            LIMIT_INDEX_FIELDS, definition->field_count);

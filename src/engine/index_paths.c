@@ -10,6 +10,11 @@
  * An entry's key is the path, step by step (0x04 and the name, or 0x03 for []), an end mark 0x01, and
  * the value. So all values of one path lie together, in order.
  *
+ * Nothing of that says who has no value at a path. For that a shaped index has one more entry for each document:
+ * 0x02 and its shape, as an ObjectId. The shape is a hash of all paths that it has outside of arrays, each with
+ * whether a scalar, an array or a document is there. Documents of one shape have something at the same paths,
+ * so looking at one of them is enough; and there are seldom many shapes.
+ *
  * Pure apart from the arena. Start reading at index_collect_paths(). */
 #include "engine/index.h"
 #include "engine/state.h"
@@ -18,7 +23,8 @@
 
 /* Up to here names are compared one by one; more are sorted first. */
 enum { FEW_NAMES = 32 };
-enum { STEP_END = 0x01, STEP_ARRAY = 0x03, STEP_NAME = 0x04 };
+enum { STEP_END = 0x01, STEP_SHAPE = 0x02, STEP_ARRAY = 0x03, STEP_NAME = 0x04 };
+enum { SHAPE_BYTES = 12 };
 
 struct step {
     bool is_array;
@@ -156,6 +162,10 @@ struct path_walk {
     struct step steps[LIMIT_NESTING_DEPTH + 1];
     size_t depth;
     struct index_entries *out;
+    /* Of a shaped index: the hash of the names so far, while no array was entered; and the sums over all paths. */
+    uint64_t name_hash;
+    size_t arrays;
+    uint64_t shape[2];
 };
 
 static bool pattern_matches(const struct path_pattern *pattern, const struct step *steps,
@@ -288,6 +298,53 @@ static bool is_hidden(bytes document, const struct field *field, const struct na
     return found > names->sorted && bytes_equal(found[-1], field->name);
 }
 
+/* ---- shapes ------------------------------------------------------------------------------------------ */
+
+/* What orders and comparisons tell apart when they say whether something is there. */
+static uint8_t shape_class(enum value_type type)
+{
+    static const enum value_type plain[] = { VALUE_NULL,   VALUE_BOOL,   VALUE_INT32,
+                                             VALUE_INT64,  VALUE_DOUBLE, VALUE_DECIMAL128,
+                                             VALUE_STRING, VALUE_SYMBOL };
+
+    for (size_t i = 0; i < ARRAY_COUNT(plain); i++) {
+        if (type == plain[i])
+            return 1;
+    }
+    return type == VALUE_ARRAY ? 2 : type == VALUE_DOCUMENT ? 3 : 4;
+}
+
+/* Sums do not depend on the order of the fields. */
+static void shape_add(struct path_walk *walk, const struct field *field)
+{
+    uint8_t class = shape_class(field->value.type);
+
+    walk->name_hash = bytes_hash(field->name, walk->name_hash);
+    walk->shape[0] += bytes_hash(bytes_of(&class, 1), walk->name_hash);
+    walk->shape[1] += bytes_hash(bytes_of(&class, 1), ~walk->name_hash);
+}
+
+static status shape_emit(struct path_walk *walk)
+{
+    struct buffer shape = buffer_in(walk->arena), key = buffer_in(walk->arena);
+    bytes sums, values;
+
+    buffer_append_u64(&shape, walk->shape[0]);
+    buffer_append_u64(&shape, walk->shape[1]);
+    TRY(buffer_finish(&shape, &sums));
+    scan_append_shape_prefix(&key);
+    key_append_value(
+        &key, (struct value){ .type = VALUE_OBJECT_ID, .raw = bytes_of(sums.data, SHAPE_BYTES) },
+        KEY_ASCENDING);
+    TRY(buffer_finish(&key, &values));
+    return index_entries_add(walk->arena, walk->out, walk->index->id, values);
+}
+
+void scan_append_shape_prefix(struct buffer *out)
+{
+    buffer_append_byte(out, STEP_SHAPE);
+}
+
 /* ---- the walk --------------------------------------------------------------------------------------- */
 
 static status walk_container(struct path_walk *walk, struct value container)
@@ -295,9 +352,11 @@ static status walk_container(struct path_walk *walk, struct value container)
     bytes document = value_document(container);
     struct document_walk fields = document_fields(document);
     bool is_array = container.type == VALUE_ARRAY;
+    uint64_t name_hash = walk->name_hash;
     struct names names = { 0 };
     struct field field;
 
+    walk->arrays += is_array;
     if (walk->depth >= LIMIT_NESTING_DEPTH)
         return status_of(TOO_LARGE, "the document is nested too deeply for an index");
     if (!is_array)
@@ -306,10 +365,14 @@ static status walk_container(struct path_walk *walk, struct value container)
         if (!is_array && is_hidden(document, &field, &names))
             continue;
         walk->steps[walk->depth++] = (struct step){ .is_array = is_array, .name = field.name };
+        if (walk->index->definition.is_shaped && !walk->arrays)
+            shape_add(walk, &field);
         bool is_nested = field.value.type == VALUE_DOCUMENT || field.value.type == VALUE_ARRAY;
         TRY(is_nested ? walk_container(walk, field.value) : walk_scalar(walk, field.value));
         walk->depth--;
+        walk->name_hash = name_hash;
     }
+    walk->arrays -= is_array;
     return STATUS_OK;
 }
 
@@ -322,7 +385,8 @@ status index_collect_paths(struct arena *arena, const struct index *index, bytes
     walk->arena = arena;
     walk->index = index;
     walk->out = out;
-    return walk_container(walk, (struct value){ .type = VALUE_DOCUMENT, .raw = document });
+    TRY(walk_container(walk, (struct value){ .type = VALUE_DOCUMENT, .raw = document }));
+    return index->definition.is_shaped ? shape_emit(walk) : STATUS_OK;
 }
 
 void scan_append_path_prefix(struct buffer *out, bytes path)

@@ -49,6 +49,8 @@ void scan_close(struct scan *scan);
 
 /* Prefix of all rows of one path in an INDEX_PATHS index: put the value's encoding behind it. */
 void scan_append_path_prefix(struct buffer *out, bytes path);
+/* The same of the shapes in a shaped one: behind it stand an ObjectId and the document's key. */
+void scan_append_shape_prefix(struct buffer *out);
 /* Does an INDEX_PATHS index hold the scalar that any document has at exactly this path, a pattern that
  * ends in ? */
 bool scan_covers_path(struct arena *arena, const struct index *index, bytes path);

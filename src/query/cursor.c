@@ -39,6 +39,16 @@ static bool range_holds(const struct range *range, bytes position)
     return bytes_compare(position, range->start) >= 0 && bytes_compare(position, range->end) < 0;
 }
 
+/* A shape whose documents are all gone has no range any more; those before it are done. */
+static bool is_behind_shape(const struct cursor *c, const struct range *range)
+{
+    int order = bytes_compare(range->start, c->after);
+
+    if (range->kind != KIND_MISSING)
+        return !c->plan->is_reverse;
+    return c->plan->is_reverse ? order < 0 : order > 0;
+}
+
 /* Which range the position lies in; those before it are done. */
 static status find_range(struct cursor *c)
 {
@@ -48,7 +58,14 @@ static status find_range(struct cursor *c)
         if (range_holds(&c->plan->ranges[c->at], c->after))
             return STATUS_OK;
     }
-    return bad_position();
+    /* The scalars have ranges whatever is there, so it was a shape. */
+    if (c->plan->rest_prefix.len == 0)
+        return bad_position();
+    c->at = 0;
+    while (c->at < c->plan->range_count && !is_behind_shape(c, &c->plan->ranges[c->at]))
+        c->at++;
+    c->after = BYTES_NONE;
+    return STATUS_OK;
 }
 
 static int compare_point(const struct document_key *point, bytes joined)
@@ -174,7 +191,7 @@ static status open_range(struct cursor *c)
     TRY(plan_range_spec(arena, c->plan, c->at, &spec));
     if (c->after.len) {
         struct buffer after = buffer_in(arena);
-        buffer_append(&after, c->plan->prefix);
+        buffer_append(&after, plan_range_prefix(c->plan, c->at));
         buffer_append(&after, c->after);
         TRY(buffer_finish(&after, &spec.after));
         c->after = BYTES_NONE;
@@ -280,7 +297,7 @@ void cursor_append_key(const struct cursor *c, struct buffer *out)
 
 bytes cursor_entry(const struct cursor *c)
 {
-    return bytes_from(c->row.index_key, c->plan->prefix.len);
+    return bytes_from(c->row.index_key, plan_range_prefix(c->plan, c->at).len);
 }
 
 status cursor_position(const struct cursor *c, struct arena *arena, bytes *out)

@@ -6,8 +6,7 @@
  * pages, a document that lived and stayed as it is all the time is given exactly once.
  *
  * A query that sorts without a fitting index looks at all its documents for every page and keeps the first
- * of them; the limit on work does not end such a page. If all of them turn out to have a scalar where an
- * index has the order, the pages behind the first are read from that. Long texts are sorted by their first
+ * of them; the limit on work does not end such a page. Long texts are sorted by their first
  * LIMIT_INDEXED_TEXT_BYTES; those that begin alike for so long come in any order. */
 #ifndef QUERY_PAGE_H
 #define QUERY_PAGE_H

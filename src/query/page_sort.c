@@ -2,8 +2,7 @@
  *
  * All rows are looked at, and the first behind the place where the page before ended are kept; then their
  * documents are fetched again and given. A place is the order key and the document's key, so it means the
- * same on every page, however the documents are found. If every document turns out to have a row in an
- * index with that order, the next page goes on there.
+ * same on every page, however the documents are found.
  *
  * Threads: a page belongs to its request. Start reading at run_sorted(). */
 #include "query/run.h"
@@ -34,30 +33,14 @@ status run_order_key(struct run *run, bytes *out, bool *has_output_out)
     return buffer_finish(&key, out);
 }
 
-/* Notes a document that the index with the order of the query does not hold. */
-static status note_order(struct run *run)
-{
-    struct value value;
-
-    if (!run->is_order_indexed)
-        return STATUS_OK;
-    TRY(evaluate(&run->evaluation, run->query->orders[0].by, &value));
-    enum value_kind kind = value_kind_of(value);
-    run->is_order_indexed = kind == KIND_NULL || kind == KIND_BOOL || kind == KIND_NUMBER ||
-                            kind == KIND_STRING;
-    return STATUS_OK;
-}
-
 static status collect(struct run *run, struct sorter *sorter)
 {
-    run->is_order_indexed = run->plan.order_index && run->plan.choice.access == ACCESS_SLOTS;
     for (;;) {
         struct sort_entry entry;
         bool has_row, is_wanted;
         TRY(run_next_row(run, &has_row, &is_wanted));
         if (!has_row)
             return sorter_finish(sorter);
-        TRY(note_order(run));
         if (is_wanted)
             TRY(run_order_key(run, &entry.order_key, &is_wanted));
         if (!is_wanted)
@@ -97,33 +80,9 @@ status run_give_entry(struct run *run, const struct sorter *sorter, size_t numbe
     return is_there ? run_give(run) : STATUS_OK;
 }
 
-/* The same place in the index: there the value stands as in the order key, behind the byte of its kind. */
-static status stand_in_index(struct run *run, const struct sort_entry *entry)
-{
-    struct buffer position = buffer_in(run->arena), row = buffer_in(run->arena);
-    bool is_descending = run->query->orders[0].is_descending;
-
-    for (size_t i = 1; i < entry->order_key.len; i++) {
-        uint8_t byte = entry->order_key.data[i];
-        buffer_append_byte(&position, is_descending ? (uint8_t)~byte : byte);
-    }
-    buffer_append(&position, bytes_of(entry->key.data, key_len(run, entry)));
-    for (size_t i = key_len(run, entry); i < entry->key.len; i++)
-        buffer_append_byte(&row, is_descending ? (uint8_t)~entry->key.data[i] : entry->key.data[i]);
-    TRY(buffer_finish(&row, &run->state.row));
-    run->state.mode = MODE_STREAM;
-    run->state.choice = (struct plan_choice){ .access = ACCESS_INDEX,
-                                              .index_id = run->plan.order_index->id,
-                                              .constraint = PLAN_BY_ORDER };
-    run->state.order_key = BYTES_NONE;
-    return buffer_finish(&position, &run->state.position);
-}
-
 /* Where the next page goes on. */
 static status stand_behind(struct run *run, const struct sort_entry *entry)
 {
-    if (run->is_order_indexed)
-        return stand_in_index(run, entry);
     TRY(arena_copy(run->arena, entry->order_key, &run->state.order_key));
     return arena_copy(run->arena, run->query->is_distinct ? BYTES_NONE : entry->key,
                       &run->state.position);

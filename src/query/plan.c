@@ -145,19 +145,58 @@ static status find_candidates(struct planner *p, struct plan **candidates_out, s
     return STATUS_OK;
 }
 
+/* Many rows that would have to be sorted can also be read in order, if there is an index for it. */
+static status consider_order(struct planner *p)
+{
+    struct plan by_order;
+    bool is_found, does_pay;
+    size_t rows = PROBE_ROWS;
+
+    if (p->query->order_count == 0 || p->plan->is_ordered)
+        return STATUS_OK;
+    if (p->plan->choice.access != ACCESS_KEYS || p->plan->partition.len)
+        TRY(probe(p, p->plan, &rows));
+    if (rows < PROBE_ROWS)
+        return STATUS_OK;
+    TRY(planner_order(p, false, &by_order, &is_found));
+    if (!is_found)
+        return STATUS_OK;
+    TRY(planner_order_pays(p, &by_order, &does_pay));
+    if (does_pay)
+        *p->plan = by_order;
+    return STATUS_OK;
+}
+
+static status refuse_index(void)
+{
+    return status_of(INVALID,
+                     "the index that the pages before were read from is not there any more");
+}
+
+static status resume_order(struct planner *p)
+{
+    struct plan by_order;
+    bool is_found;
+
+    TRY(planner_order(p, true, &by_order, &is_found));
+    if (!is_found)
+        return refuse_index();
+    *p->plan = by_order;
+    return STATUS_OK;
+}
+
 static status plan_scan(struct planner *p, const struct plan_choice *wanted)
 {
-    struct constraint scalars;
     struct plan *candidates;
     size_t count;
-    bytes path;
 
-    TRY(planner_order_index(p, &path, &scalars));
-    if (wanted && wanted->constraint == PLAN_BY_ORDER && p->plan->order_index)
-        return planner_index(p, p->plan->order_index, &scalars, PLAN_BY_ORDER, path, p->plan);
+    if (wanted && wanted->constraint == PLAN_BY_ORDER)
+        return resume_order(p);
     TRY(find_candidates(p, &candidates, &count));
-    if (!wanted)
-        return choose(p, candidates, count);
+    if (!wanted) {
+        TRY(choose(p, candidates, count));
+        return consider_order(p);
+    }
     for (size_t i = 0; i < count; i++) {
         if (is_same_choice(&candidates[i].choice, wanted)) {
             *p->plan = candidates[i];
@@ -168,8 +207,7 @@ static status plan_scan(struct planner *p, const struct plan_choice *wanted)
         p->plan->choice.access = ACCESS_KEYS;
         return STATUS_OK;
     }
-    return status_of(INVALID,
-                     "the index that the pages before were read from is not there any more");
+    return refuse_index();
 }
 
 static bool is_never_true(const struct planner *p)

@@ -11,7 +11,7 @@ struct plan_choice {
     uint32_t constraint; /* number of the constraint that the index is asked for */
 };
 
-/* The number that stands for no constraint: all scalars of the path that the query sorts by. */
+/* The number that stands for no constraint: everything, in the order of the query. */
 #define PLAN_BY_ORDER UINT32_MAX
 
 struct plan {
@@ -24,8 +24,6 @@ struct plan {
     bool counts_rows;
     /* Rows come in the order that the query wants. */
     bool is_ordered;
-    /* The index that has the order of the query, for all documents with a scalar there; NULL if none. */
-    const struct index *order_index;
     /* Partition part of the key, all of it or its front; from the source or from the condition. */
     bytes partition;
     /* ACCESS_POINT: joined document keys, ascending. */
@@ -35,6 +33,8 @@ struct plan {
     const struct index *index;
     bytes path;   /* as a pattern */
     bytes prefix; /* of all keys of that path */
+    bytes
+        rest_prefix; /* of those in ranges of KIND_MISSING: documents by shape, see plan_order.c */
     const struct range *ranges;
     size_t range_count; /* in the order in which they are walked */
     bool is_reverse;
@@ -46,7 +46,9 @@ MUST_USE status plan_make(struct arena *arena, const struct query *query,
                           const struct query_source *source, const struct plan_choice *wanted,
                           struct plan *out);
 
-/* The stretch of the index that is its range number `number`. */
+/* What stands in front of the encoded value in keys of its range number `number`. */
+bytes plan_range_prefix(const struct plan *plan, size_t number);
+/* The stretch of the index that is that range. */
 MUST_USE status plan_range_spec(struct arena *arena, const struct plan *plan, size_t number,
                                 struct scan_spec *spec);
 

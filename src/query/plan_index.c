@@ -121,21 +121,24 @@ status planner_add_indexes(struct planner *p, size_t number, struct plan *candid
     return STATUS_OK;
 }
 
-status planner_order_index(struct planner *p, bytes *path_out, struct constraint *scalars_out)
+status planner_order_index(struct planner *p, const struct constraint *scalars, bytes *path_out,
+                           const struct index **out)
 {
     const struct collection *collection = p->source->collection;
-    const struct query *query = p->query;
 
-    if (query->order_count != 1 || query->is_distinct || p->plan->partition.len ||
-        !expression_is_path(query->orders[0].by) || planner_shows_only(p, query->orders[0].by))
-        return STATUS_OK;
-    TRY(ranges_of_scalars(p->arena, query->orders[0].by, scalars_out));
-    TRY(pattern_of(p, scalars_out, path_out));
-    for (size_t i = 0; i < collection->index_count && !p->plan->order_index; i++) {
-        if (can_use(p, &collection->indexes[i], *path_out))
-            p->plan->order_index = &collection->indexes[i];
+    *out = NULL;
+    TRY(pattern_of(p, scalars, path_out));
+    for (size_t i = 0; i < collection->index_count && !*out; i++) {
+        const struct index *index = &collection->indexes[i];
+        if (index->definition.is_shaped && can_use(p, index, *path_out))
+            *out = index;
     }
     return STATUS_OK;
+}
+
+bytes plan_range_prefix(const struct plan *plan, size_t number)
+{
+    return plan->ranges[number].kind == KIND_MISSING ? plan->rest_prefix : plan->prefix;
 }
 
 status plan_range_spec(struct arena *arena, const struct plan *plan, size_t number,
@@ -144,9 +147,9 @@ status plan_range_spec(struct arena *arena, const struct plan *plan, size_t numb
     const struct range *range = &plan->ranges[number];
     struct buffer start = buffer_in(arena), end = buffer_in(arena);
 
-    buffer_append(&start, plan->prefix);
+    buffer_append(&start, plan_range_prefix(plan, number));
     buffer_append(&start, range->start);
-    buffer_append(&end, plan->prefix);
+    buffer_append(&end, plan_range_prefix(plan, number));
     buffer_append(&end, range->end);
     spec->index = plan->index;
     spec->is_reverse = plan->is_reverse;

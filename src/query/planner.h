@@ -36,13 +36,21 @@ MUST_USE status planner_points(struct planner *planner, bool *is_done_out);
 /* Every index that can answer the constraint with this number, as a plan of its own. */
 MUST_USE status planner_add_indexes(struct planner *planner, size_t number, struct plan *candidates,
                                     size_t *count);
-/* An index over the path that the query sorts by. It has the order, but only of documents with a scalar
- * there, so whoever uses it must know that all have one. */
-MUST_USE status planner_order_index(struct planner *planner, bytes *path_out,
-                                    struct constraint *scalars_out);
+/* A shaped index over the path that the query sorts by, NULL if there is none. It has the order, but only of
+ * documents with a scalar there. */
+MUST_USE status planner_order_index(struct planner *planner, const struct constraint *scalars,
+                                    bytes *path_out, const struct index **out);
 /* The plan that asks the index for a constraint. */
 MUST_USE status planner_index(struct planner *planner, const struct index *index,
                               const struct constraint *constraint, uint32_t number, bytes path,
                               struct plan *out);
+
+/* ---- by order (plan_order.c) -------------------------------------------------------------------------- */
+
+/* The plan that reads the rows in the order of the query, if an index can give it. */
+MUST_USE status planner_order(struct planner *planner, bool is_resumed, struct plan *out,
+                              bool *is_found_out);
+/* Do enough of its rows fulfil the condition? */
+MUST_USE status planner_order_pays(struct planner *planner, const struct plan *plan, bool *out);
 
 #endif

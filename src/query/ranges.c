@@ -51,8 +51,8 @@ status range_encode_entry(struct arena *arena, struct value value, bytes *out, b
     return buffer_finish(&key, out);
 }
 
-/* The first key behind all that begin with `key`; no byte of an encoding is FF. */
-static status behind(struct arena *arena, bytes key, bytes *out)
+/* No byte of an encoding is FF. */
+status range_behind(struct arena *arena, bytes key, bytes *out)
 {
     TRY(arena_copy(arena, key, out));
     ((uint8_t *)(uintptr_t)out->data)[out->len - 1]++;
@@ -63,7 +63,13 @@ static status behind(struct arena *arena, bytes key, bytes *out)
 static status between(struct arena *arena, bytes low, bytes high, struct range *out)
 {
     out->start = low;
-    return behind(arena, high, &out->end);
+    return range_behind(arena, high, &out->end);
+}
+
+status range_of_key(struct arena *arena, bytes key, enum value_kind kind, struct range *out)
+{
+    *out = (struct range){ .kind = kind, .is_point = true };
+    return between(arena, key, key, out);
 }
 
 /* All values of a kind: their encodings begin with a byte of their own, numbers with one of several. */
@@ -209,7 +215,7 @@ static status narrow(struct arena *arena, enum function function, struct value l
     bool is_cut;
 
     TRY(range_encode_entry(arena, literal, &key, &is_cut));
-    TRY(behind(arena, key, &after));
+    TRY(range_behind(arena, key, &after));
     if (function == FUNCTION_less)
         range->end = is_cut ? after : key;
     if (function == FUNCTION_less_equal)

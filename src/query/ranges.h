@@ -34,6 +34,10 @@ struct constraints {
 MUST_USE status ranges_derive(struct arena *arena, const struct expression *where,
                               struct constraints *out);
 
+/* Exactly this encoded value; and the first key behind it and all that begin with it. */
+MUST_USE status range_of_key(struct arena *arena, bytes key, enum value_kind kind,
+                             struct range *out);
+MUST_USE status range_behind(struct arena *arena, bytes key, bytes *out);
 /* Any null, bool, number or string at the path. */
 MUST_USE status ranges_of_scalars(struct arena *arena, const struct expression *path,
                                   struct constraint *out);

@@ -22,8 +22,7 @@ struct run {
     struct rows rows;        /* of the document that is bound */
     struct page_state state; /* of this page, moving on */
     bool is_resumed;
-    bool is_returning;     /* at a document of the page before: the cursor has not moved yet */
-    bool is_order_indexed; /* all documents so far have a row in plan.order_index */
+    bool is_returning; /* at a document of the page before: the cursor has not moved yet */
     bool is_finished;
     /* Work of a way that was given up; it does not count against the page. */
     uint64_t rows_before, loaded_before;

@@ -91,6 +91,8 @@ static bool take_option(const char *word, struct index_definition *out)
         out->predicate = bytes_of_text(word + 6);
     } else if (strcmp(word, "lazy") == 0) {
         out->is_lazy = true;
+    } else if (strcmp(word, "shaped") == 0) {
+        out->is_shaped = true;
     } else if (strcmp(word, "parted") == 0) {
         out->is_per_partition = true;
     } else if (strcmp(word, "paths") == 0) {

@@ -21,6 +21,7 @@ static struct index_definition paths_definition(const struct indexing_policy *po
         .name = BYTES_LITERAL(PATHS_INDEX),
         .kind = INDEX_PATHS,
         .is_lazy = policy->mode == INDEXING_LAZY,
+        .is_shaped = true,
         .expire_after_s = INDEX_NO_EXPIRY,
         .included = policy->included,
         .included_count = policy->included_count,
@@ -76,8 +77,8 @@ static bool same_patterns(const bytes *a, const bytes *b, size_t count)
 
 static bool is_same_index(const struct index_definition *a, const struct index_definition *b)
 {
-    return a->is_lazy == b->is_lazy && a->included_count == b->included_count &&
-           a->excluded_count == b->excluded_count &&
+    return a->is_lazy == b->is_lazy && a->is_shaped == b->is_shaped &&
+           a->included_count == b->included_count && a->excluded_count == b->excluded_count &&
            same_patterns(a->included, b->included, a->included_count) &&
            same_patterns(a->excluded, b->excluded, a->excluded_count);
 }

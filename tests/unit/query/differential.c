@@ -390,7 +390,7 @@ static void check_world(enum backing backing, uint64_t seed, size_t rounds)
     struct world w;
 
     world_open(&w, backing);
-    world_collection_parted(&w, "indexed", TTL_NEVER, "all: paths +/*", "pk");
+    world_collection_parted(&w, "indexed", TTL_NEVER, "all: paths shaped +/*", "pk");
     world_collection_parted(&w, "partly", TTL_NEVER, "some: paths +/f0/? +/o/*", "pk");
     world_collection_parted(&w, "plain", TTL_NEVER, "", "pk");
     make_subjects(&random, subjects);

@@ -51,7 +51,7 @@ static void start(struct paging *p, enum backing backing, uint64_t seed)
     p->random = random_seeded(seed);
     memset(p->known, 0, sizeof(p->known));
     world_open(&p->w, backing);
-    world_collection_parted(&p->w, "c", TTL_NEVER, "all: paths +/*", "pk");
+    world_collection_parted(&p->w, "c", TTL_NEVER, "all: paths shaped +/*", "pk");
     for (int id = 0; id < DOCUMENTS; id++)
         write(p, id, true);
     p->next_id = DOCUMENTS;
@@ -309,60 +309,4 @@ TEST(query_paging, a_list_pages_by_its_keys)
     CHECK_EQ(seen, 4, "");
     CHECK_EQ(page.state.len, 0, "");
     arena_close(arena);
-}
-
-/* Reads a query page by page; the ways of its pages as text, and the values in `rows`. */
-static const char *ways_of(struct world *w, const char *sql, struct buffer *rows)
-{
-    const struct asking how = { .items = 40 };
-    struct buffer ways = buffer_in(w->arena);
-    bytes state = BYTES_NONE;
-
-    do {
-        struct request request = world_begin(w);
-        struct query_page page;
-        CHECK_OK(ask_page(w, &request, "c", sql, &how, &state, rows, &page));
-        buffer_append_text(&ways, page.explain.is_sorted                ? "sorted "
-                                  : page.explain.access == ACCESS_INDEX ? "index "
-                                                                        : "other ");
-        world_end(&request);
-    } while (state.len);
-    buffer_append_byte(&ways, 0);
-    buffer_append_byte(rows, 0);
-    return (const char *)ways.data;
-}
-
-TEST(query_paging, behind_a_sorted_page_the_index_goes_on)
-{
-    static const struct {
-        const char *sql;
-        int first, step;
-    } rows[] = {
-        {"SELECT VALUE c.k FROM c ORDER BY c.v",       0,   1 },
-        { "SELECT VALUE c.k FROM c ORDER BY c.v DESC", 159, -1},
-    };
-    struct world w;
-
-    world_open(&w, ON_MEMORY);
-    world_collection(&w, "c", TTL_OFF, "all: paths +/*");
-    /* Ids go the other way, and of each kind there are some; two documents share each number. */
-    for (int i = 0; i < 160; i++) {
-        const char *v = i < 2     ? "null"
-                        : i < 10  ? (i < 5 ? "false" : "true")
-                        : i < 110 ? arena_format(w.arena, "%d", i / 2)
-                                  : arena_format(w.arena, "'s%d'", i);
-        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'k':%d,'v':%s}", i, i, v), OK);
-    }
-    EACH_ROW(rows, r) {
-        struct buffer got = buffer_in(w.arena), want = buffer_in(w.arena);
-        CHECK_STRING(ways_of(&w, r->sql, &got), "sorted index index index ");
-        for (int i = 0; i < 160; i++)
-            buffer_append_format(&want, "%s%d", i ? "," : "", r->first + i * r->step);
-        buffer_append_byte(&want, 0);
-        CHECK_STRING((const char *)got.data, (const char *)want.data);
-    }
-    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':500,'v':{}}"), OK);
-    struct buffer more = buffer_in(w.arena);
-    CHECK_STRING(ways_of(&w, rows[0].sql, &more), "sorted sorted sorted sorted sorted ");
-    world_close(&w);
 }

@@ -1,0 +1,211 @@
+/* Plan by order: rows straight from the index that has the order of the query.
+ *
+ * An index over paths has the scalars of a path in order, but no row for a document that has none there. Which
+ * documents those are, its shapes tell: one document of each shape is looked at, and those of the shapes that have
+ * nothing at the path are a stretch of the index too, in front of all others or behind them. Arrays and documents
+ * have an order among themselves that no index holds; where there are any, and where there are many shapes, the
+ * query is sorted instead.
+ *
+ * Pages to come go on in the same order, and must not lose a shape that was there at the beginning; one that comes
+ * later holds only documents that were written later.
+ *
+ * Threads: belongs to its request. Start reading at planner_order(). */
+#include "query/planner.h"
+
+enum {
+    /* Each shape costs as much as a document. */
+    SHAPES_MAX = 32,
+    SHAPES_LATER_MAX = 4096,
+    /* How many rows show whether enough of them fulfil the condition, and how few are enough. */
+    TRIAL_ROWS = 128,
+    TRIAL_MATCHES = TRIAL_ROWS / 8,
+};
+
+/* ---- what has no scalar ------------------------------------------------------------------------------ */
+
+struct rest {
+    struct planner *planner;
+    const struct expression *path;
+    size_t shapes_max;
+    struct range *ranges;
+    size_t count, room;
+    bool is_known; /* nobody has anything but scalars there, or nothing */
+};
+
+static status kind_at_path(struct planner *p, const struct expression *path, struct scan *scan,
+                           enum value_kind *out)
+{
+    struct evaluation evaluation = { .arena = p->arena,
+                                     .lasting = p->arena,
+                                     .rules = p->query->rules };
+    struct document document;
+    struct value value;
+
+    TRY(scan_document(scan, &document));
+    evaluation_bind(&evaluation, &document);
+    status s = evaluate(&evaluation, path, &value);
+    if (s.code == OK)
+        *out = value_kind_of(value);
+    document_release(p->source->request, &document);
+    return s;
+}
+
+static status add_missing(struct rest *rest, bytes shape)
+{
+    if (rest->count == rest->room) {
+        struct range *more;
+        TRY(ARENA_NEW(rest->planner->arena, rest->room * 2 + 4, &more));
+        if (rest->count)
+            memcpy(more, rest->ranges, rest->count * sizeof(*more));
+        rest->ranges = more;
+        rest->room = rest->room * 2 + 4;
+    }
+    return range_of_key(rest->planner->arena, shape, KIND_MISSING, &rest->ranges[rest->count++]);
+}
+
+/* Looks at the first living document of the next shape; `*from` moves behind that shape. */
+static status next_shape(struct rest *rest, const struct index *index, bytes prefix, bytes *from,
+                         bool *has_out)
+{
+    struct planner *p = rest->planner;
+    struct scan_spec spec = {
+        .index = index, .start = *from, .end = prefix, .is_end_inclusive = true
+    };
+    enum value_kind kind = KIND_MISSING;
+    struct scan_row row;
+    struct scan *scan;
+    bytes shape;
+
+    TRY(scan_open(p->source->request, p->source->collection, &spec, &scan));
+    *has_out = scan_next(scan, &row);
+    status s = scan_status(scan);
+    if (*has_out && s.code == OK)
+        s = arena_copy(p->arena, row.index_key, &shape);
+    if (*has_out && s.code == OK)
+        s = kind_at_path(p, rest->path, scan, &kind);
+    scan_close(scan);
+    TRY(s);
+    if (!*has_out)
+        return STATUS_OK;
+    if (kind == KIND_MISSING)
+        TRY(add_missing(rest, bytes_from(shape, prefix.len)));
+    rest->is_known &= kind == KIND_MISSING || kind == KIND_NULL || kind == KIND_BOOL ||
+                      kind == KIND_NUMBER || kind == KIND_STRING;
+    return range_behind(p->arena, shape, from);
+}
+
+static status find_rest(struct rest *rest, const struct index *index, bytes prefix)
+{
+    bool has_more = true;
+    bytes from = prefix;
+
+    rest->is_known = true;
+    for (size_t i = 0; i < rest->shapes_max && has_more && rest->is_known; i++)
+        TRY(next_shape(rest, index, prefix, &from, &has_more));
+    rest->is_known &= !has_more;
+    return STATUS_OK;
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------------- */
+
+/* In front of the scalars, or behind them if it goes backwards; shapes then too. */
+static status add_rest(struct planner *p, const struct rest *rest, struct plan *plan)
+{
+    size_t count = plan->range_count + rest->count;
+    struct range *ranges;
+
+    TRY(ARENA_NEW(p->arena, count, &ranges));
+    for (size_t i = 0; i < rest->count; i++)
+        ranges[plan->is_reverse ? count - 1 - i : i] = rest->ranges[i];
+    memcpy(ranges + (plan->is_reverse ? 0 : rest->count), plan->ranges,
+           plan->range_count * sizeof(*ranges));
+    plan->ranges = ranges;
+    plan->range_count = count;
+    return STATUS_OK;
+}
+
+status planner_order(struct planner *p, bool is_resumed, struct plan *out, bool *is_found_out)
+{
+    const struct query *query = p->query;
+    struct buffer prefix = buffer_in(p->arena);
+    struct constraint scalars;
+    const struct index *index;
+    bytes path;
+
+    *is_found_out = false;
+    if (query->order_count != 1 || query->is_distinct || !expression_is_path(query->orders[0].by) ||
+        planner_shows_only(p, query->orders[0].by) ||
+        query->rules->kind_order[KIND_MISSING] >= query->rules->kind_order[KIND_NULL])
+        return STATUS_OK;
+    TRY(ranges_of_scalars(p->arena, query->orders[0].by, &scalars));
+    TRY(planner_order_index(p, &scalars, &path, &index));
+    if (!index)
+        return STATUS_OK;
+    TRY(planner_index(p, index, &scalars, PLAN_BY_ORDER, path, out));
+    scan_append_shape_prefix(&prefix);
+    TRY(buffer_finish(&prefix, &out->rest_prefix));
+    struct rest rest = { .planner = p,
+                         .path = query->orders[0].by,
+                         .shapes_max = is_resumed ? SHAPES_LATER_MAX : SHAPES_MAX };
+    TRY(find_rest(&rest, index, out->rest_prefix));
+    *is_found_out = rest.is_known || is_resumed;
+    return add_rest(p, &rest, out);
+}
+
+/* ---- does it pay? ------------------------------------------------------------------------------------ */
+
+struct trial {
+    size_t rows, matches;
+};
+
+static status try_row(struct planner *p, const struct plan *plan, struct scan *scan, bool *out)
+{
+    struct document document;
+
+    *out = true;
+    if (!p->query->where || plan->is_decided)
+        return STATUS_OK;
+    TRY(scan_document(scan, &document));
+    status s = query_matches(p->query, p->arena, p->source->decoration, &document,
+                             p->source->request->now, out);
+    document_release(p->source->request, &document);
+    return s;
+}
+
+static status try_range(struct planner *p, const struct plan *plan, size_t number,
+                        struct trial *trial)
+{
+    struct scan_spec spec = { 0 };
+    struct scan_row row;
+    struct scan *scan;
+    status s = STATUS_OK;
+
+    TRY(plan_range_spec(p->arena, plan, number, &spec));
+    TRY(scan_open(p->source->request, p->source->collection, &spec, &scan));
+    while (s.code == OK && trial->rows < TRIAL_ROWS && scan_next(scan, &row)) {
+        bool is_match = bytes_starts_with(row.key.partition, plan->partition);
+        trial->rows++;
+        if (is_match)
+            s = try_row(p, plan, scan, &is_match);
+        trial->matches += is_match;
+    }
+    if (s.code == OK)
+        s = scan_status(scan);
+    scan_close(scan);
+    return s;
+}
+
+status planner_order_pays(struct planner *p, const struct plan *plan, bool *out)
+{
+    struct trial trial = { 0 };
+    bool is_filtered = p->query->where && !plan->is_decided;
+
+    *out = !is_filtered && plan->partition.len == 0;
+    /* What bindings make of a document, only a page finds out. */
+    if (*out || (is_filtered && p->query->binding_count))
+        return STATUS_OK;
+    for (size_t i = 0; i < plan->range_count && trial.rows < TRIAL_ROWS; i++)
+        TRY(try_range(p, plan, i, &trial));
+    *out = trial.rows < TRIAL_ROWS || trial.matches >= TRIAL_MATCHES;
+    return STATUS_OK;
+}
