@@ -2,7 +2,8 @@
  *
  * A document's locator row (partition key, id) says where its body lies: the slot. A read is locator,
  * verdict, body. Between the two the body may have moved, because the document was written again;
- * then the locator is read again. A dead document is not found.
+ * then the locator is read again. A dead document is not found. Locators that were read lately are
+ * recalled (recall.h), but only at the first try, and by requests that look at the newest state.
  *
  * Threads: any; no locks. */
 #include "engine/state.h"
@@ -160,9 +161,44 @@ static status has_moved(struct request *request, const struct collection *collec
     return STATUS_OK;
 }
 
+static void keep_locator(struct recall *recall, const struct recall_question *question,
+                         const struct stamp *stamp, uint64_t birth_seq)
+{
+    uint8_t value[ROW_STAMP_BYTES_MAX + 8];
+    size_t stamp_len = row_stamp_len(stamp);
+
+    row_write_stamp(value, stamp);
+    row_put_number(value + stamp_len, birth_seq, 8);
+    recall_keep(recall, question, bytes_of(value, stamp_len + 8));
+}
+
+/* As document_locate, of the newest state. */
+static status recall_or_locate(struct request *request, const struct collection *collection,
+                               bytes locator_key, struct stamp *stamp_out, uint64_t *birth_out,
+                               bool *is_there_out)
+{
+    struct engine *engine = request->engine;
+    struct recall_question question = recall_ask(&engine->latches, collection, locator_key);
+    uint8_t place[RECALL_BYTES];
+    bytes value;
+
+    *is_there_out = recall_find(engine->recall, &question, place, &value);
+    if (*is_there_out) {
+        bool is_sound = row_read_locator(value, stamp_out, birth_out);
+        ASSERT(is_sound);
+        return arena_copy(request->arena, stamp_out->dates, &stamp_out->dates);
+    }
+    TRY(document_locate(request, NULL, collection, locator_key, stamp_out, birth_out,
+                        is_there_out));
+    if (*is_there_out)
+        keep_locator(engine->recall, &question, stamp_out, *birth_out);
+    return STATUS_OK;
+}
+
 /* One try; NOT_FOUND with *is_moved_out if the body was not where the locator said. */
 static status read_once(struct request *request, const struct collection *collection,
-                        bytes locator_key, struct document *out, bool *is_moved_out)
+                        bytes locator_key, bool may_recall, struct document *out,
+                        bool *is_moved_out)
 {
     struct engine *engine = request->engine;
     struct stamp stamp;
@@ -170,8 +206,11 @@ static status read_once(struct request *request, const struct collection *collec
     bool is_there;
 
     *is_moved_out = false;
-    TRY(document_locate(request, request->view, collection, locator_key, &stamp, &out->birth_seq,
-                        &is_there));
+    if (may_recall)
+        TRY(recall_or_locate(request, collection, locator_key, &stamp, &out->birth_seq, &is_there));
+    else
+        TRY(document_locate(request, request->view, collection, locator_key, &stamp,
+                            &out->birth_seq, &is_there));
     if (!is_there)
         return not_found();
     enum verdict verdict = expiry_judge(&collection->policy, &stamp, request->now);
@@ -202,6 +241,7 @@ status document_read(struct request *request, const struct collection *collectio
                      struct document_key key, struct document *out)
 {
     struct buffer locator = buffer_in(request->arena);
+    bool may_recall = request->engine->recall && !request->view;
     bytes locator_key;
     bool is_moved = true;
     status s = not_found();
@@ -210,7 +250,7 @@ status document_read(struct request *request, const struct collection *collectio
     row_key_locator(&locator, key);
     TRY(buffer_finish(&locator, &locator_key));
     for (int i = 0; i < READ_TRIES && is_moved; i++)
-        s = read_once(request, collection, locator_key, out, &is_moved);
+        s = read_once(request, collection, locator_key, may_recall && i == 0, out, &is_moved);
     if (is_moved)
         return status_of(CORRUPT, "a document's body is missing");
     if (s.code == OK)

@@ -160,6 +160,8 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
                                         .after_group = group_after_write,
                                         .owner = engine };
     engine->queue = commit_queue_open(storage, hooks, options->log, options->metrics);
+    if (storage_capabilities(storage) & STORAGE_HAS_SINGLE_WRITER)
+        engine->recall = recall_open(); /* without memory for it, everything is looked up */
     return engine;
 }
 
@@ -172,6 +174,7 @@ static void engine_free(struct engine *engine)
         catalog_destroy(engine);
     arena_close(engine->group_arena);
     memory_give(engine->slots);
+    recall_close(engine->recall);
     memory_give(engine->group.deltas);
     pthread_mutex_destroy(&engine->purger.pass_lock);
     pthread_mutex_destroy(&engine->figures_lock);

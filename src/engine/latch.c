@@ -3,7 +3,8 @@
  * A stripe is a flag under one of a few mutexes; a waiter sleeps on the shard's condition. Sets are
  * taken in ascending order, so two writes never wait for each other. A gate is closed by one change
  * at a time, which then waits until the last writer has left. Who has to wait says so (base/block.h), so
- * that a hot document does not keep all threads that serve requests.
+ * that a hot document does not keep all threads that serve requests. A stripe counts how often it was
+ * taken and given back, so that one can tell later, without a lock, that nobody has held it since.
  *
  * Threads: any thread may give back what another took; the mutexes are held for a few instructions. */
 #include "engine/latch.h"
@@ -74,8 +75,10 @@ static bool take_stripe(struct latches *latches, uint16_t stripe, bool is_refusa
 
     pthread_mutex_lock(&shard->lock);
     bool is_taken = wait_until_clear(&shard->lock, &shard->freed, is_held, is_refusable);
-    if (is_taken)
+    if (is_taken) {
         *is_held = true;
+        atomic_fetch_add(&latches->turns[stripe], 1);
+    }
     pthread_mutex_unlock(&shard->lock);
     return is_taken;
 }
@@ -107,9 +110,15 @@ void latch_set_give(struct latches *latches, const struct latch_set *set)
         pthread_mutex_lock(&shard->lock);
         ASSERT(*is_held);
         *is_held = false;
+        atomic_fetch_add(&latches->turns[set->stripes[i]], 1);
         pthread_cond_broadcast(&shard->freed);
         pthread_mutex_unlock(&shard->lock);
     }
+}
+
+uint64_t latch_turn(const struct latches *latches, uint16_t stripe)
+{
+    return atomic_load(&latches->turns[stripe]);
 }
 
 void gate_init(struct gate *gate)

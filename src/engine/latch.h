@@ -8,8 +8,9 @@
 #include "base/base.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
-enum { LATCH_STRIPES = 4096, LATCH_SHARDS = 64 };
+enum { LATCH_STRIPES = 16384, LATCH_SHARDS = 64 };
 
 struct latches {
     struct latch_shard {
@@ -17,6 +18,8 @@ struct latches {
         pthread_cond_t freed;
         bool is_held[LATCH_STRIPES / LATCH_SHARDS];
     } shards[LATCH_SHARDS];
+    _Atomic uint64_t
+        turns[LATCH_STRIPES]; /* raised when a stripe is taken, and when it is given back */
 };
 
 void latches_init(struct latches *latches);
@@ -34,6 +37,8 @@ void latch_set_take(struct latches *latches, const struct latch_set *set);
 /* The same for requests: false, and nothing taken, if it would have to wait and too many wait already. */
 MUST_USE bool latch_set_take_unless_busy(struct latches *latches, const struct latch_set *set);
 void latch_set_give(struct latches *latches, const struct latch_set *set);
+/* Odd while the stripe is held. As long as it is the same even number, nobody has held the stripe. */
+uint64_t latch_turn(const struct latches *latches, uint16_t stripe);
 
 struct gate {
     pthread_mutex_t lock;

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/latch.h"
+#include "engine/recall.h"
 #include "engine/row.h"
 #include "engine/worker.h"
 
@@ -122,6 +123,7 @@ struct engine {
     const struct log *log;
     struct metrics *metrics;
     struct latches latches;
+    struct recall *recall; /* NULL if others may write to the storage */
 
     _Atomic(struct catalog *) catalog;
     pthread_mutex_t change_lock; /* one change of the catalog at a time */

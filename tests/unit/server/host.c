@@ -27,8 +27,9 @@ static bool is_path(const struct http_exchange *exchange, const char *path)
 static void reach_gate(struct host *host, struct http_exchange *exchange, bool is_held)
 {
     pthread_mutex_lock(&host->lock);
+    CHECK(host->put - host->taken < HOST_WAITING);
     if (!is_held)
-        host->waiting[host->put++ % 64] = exchange;
+        host->waiting[host->put++ % HOST_WAITING] = exchange;
     host->at_gate += is_held || is_path(exchange, "/gate");
     pthread_cond_broadcast(&host->changed);
     while (is_held && !host->is_gate_open)
@@ -73,7 +74,7 @@ static bool is_finishable(const struct host *host)
 {
     if (host->put == host->taken)
         return false;
-    return host->is_gate_open || !is_path(host->waiting[host->taken % 64], "/gate");
+    return host->is_gate_open || !is_path(host->waiting[host->taken % HOST_WAITING], "/gate");
 }
 
 static void *run_finisher(void *argument)
@@ -84,8 +85,9 @@ static void *run_finisher(void *argument)
         pthread_mutex_lock(&host->lock);
         while (!is_finishable(host) && !host->is_ended)
             pthread_cond_wait(&host->changed, &host->lock);
-        struct http_exchange *exchange = is_finishable(host) ? host->waiting[host->taken++ % 64]
-                                                             : NULL;
+        struct http_exchange *exchange = is_finishable(host)
+                                             ? host->waiting[host->taken++ % HOST_WAITING]
+                                             : NULL;
         pthread_mutex_unlock(&host->lock);
         if (!exchange)
             return NULL;
@@ -168,7 +170,7 @@ void host_finish_first(struct host *host)
 {
     pthread_mutex_lock(&host->lock);
     CHECK(host->put > host->taken);
-    struct http_exchange *exchange = host->waiting[host->taken++ % 64];
+    struct http_exchange *exchange = host->waiting[host->taken++ % HOST_WAITING];
     pthread_mutex_unlock(&host->lock);
     answer_echo(exchange);
     http_exchange_finish(exchange);

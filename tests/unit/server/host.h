@@ -10,6 +10,8 @@
 
 enum { LARGE_BYTES = 3 * 1024 * 1024 };
 
+enum { HOST_WAITING = 512 }; /* requests that wait to be finished; no test sends more */
+
 /* Paths: /echo (the body back), /large (LARGE_BYTES), /later (as echo, but finished by another thread),
  * /gate (as later, but only after the gate was opened), /hold (holds its worker until the gate is open),
  * /facts (what is known of the request), /empty (an error without a body), /nothing (204). */
@@ -30,7 +32,7 @@ struct host {
     uint8_t *large;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct http_exchange *waiting[64]; /* a ring */
+    struct http_exchange *waiting[HOST_WAITING]; /* a ring */
     size_t put, taken;
     bool is_gate_open, is_ended;
     unsigned at_gate; /* requests that reached /gate or /hold */
