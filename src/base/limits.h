@@ -87,6 +87,9 @@
 /* What the groups of a query take, with all that is summed up and listed for them. Groups in no order that
  * do not fit wait for the next page; otherwise the query is refused. */
 #define LIMIT_QUERY_GROUPS_BYTES (64 * 1024 * 1024)
+/* Rows of a subquery in FROM over the whole container that has to be run to its end, and what they take. */
+#define LIMIT_QUERY_INNER_ROWS (1000 * 1000)
+#define LIMIT_QUERY_INNER_BYTES (64 * 1024 * 1024)
 /* What of the values that a row is sorted by decides its place: so many bytes of their keys, together. A
  * text as an index holds it fits. */
 #define LIMIT_QUERY_SORT_KEY_BYTES (2 * LIMIT_INDEXED_TEXT_BYTES + 16)

@@ -312,6 +312,8 @@ status query_run_page(const struct query *query, const struct query_source *sour
 
     ASSERT(limits->items > 0);
     *out = (struct query_page){ 0 };
+    if (query->inner)
+        return run_inner(&run, state);
     run.scratch = arena_open(LIMIT_QUERY_ROW_BYTES);
     if (!run.scratch)
         return status_of(OUT_OF_MEMORY, "there is no memory for the rows of a query");

@@ -66,6 +66,8 @@ MUST_USE status run_sorted(struct run *run);
 MUST_USE status run_aggregate(struct run *run);
 MUST_USE status run_give_sums(struct run *run, const struct sums *sums);
 MUST_USE status run_grouped(struct run *run);
+/* The whole page of a query over the rows of another one. */
+MUST_USE status run_inner(struct run *run, bytes state);
 /* Where the row that is bound stands: its place by each order, then, for distinct rows, what it is. */
 MUST_USE status run_order_key(struct run *run, bytes *out, bool *has_output_out);
 /* How many rows of an order the page can use. */

@@ -44,8 +44,13 @@ struct query_aggregate {
 
 #define QUERY_UNLIMITED UINT64_MAX
 
+/* A document made of a row of an inner query has the row in a field of this name. */
+#define QUERY_INNER_NAME "row"
+
 struct query {
     const struct query_rules *rules;
+    const struct query
+        *inner;      /* the rows of this one are the documents, not those of the source; or NULL */
     bool has_source; /* false: exactly one row, with nothing bound but what surrounds the query */
     size_t binding_count;
     const struct query_binding *bindings;

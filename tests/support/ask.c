@@ -103,7 +103,7 @@ const char *ask_list(struct arena *arena, const char *documents, const char *sql
     s = query_run_page(query, &source, &limits, BYTES_NONE, sink, &rows, &page);
     if (s.code != OK)
         return failure(arena, s);
-    CHECK_EQ(page.state.len, 0, "one page is enough");
+    CHECK_EQ(page.state.len, 0, "one page is enough: %s", sql);
     return wrapped(arena, &rows);
 }
 

@@ -397,6 +397,7 @@ static status parse_tail(struct sql_parser *p, struct query *query)
         return sql_fail_here(p);
     TRY(settle_groups(p, query));
     query->has_source = p->level.has_source;
+    query->inner = p->level.inner;
     query->bindings = p->level.bindings;
     query->binding_count = p->level.binding_count;
     query->is_nested = p->is_nested;

@@ -136,14 +136,23 @@ static status resolve(struct sql_parser *p, bool is_root, const struct sql_token
     return *out ? STATUS_OK : expression_variable(p->arena, 0, out);
 }
 
-/* What the rows of all documents together decide cannot be computed document by document. */
-static status check_container_wide(struct sql_parser *p, const struct query *query)
+/* Do its rows depend on more than one document at a time? */
+static bool is_whole(const struct query *query)
 {
-    if (query->is_distinct)
-        return sql_not_yet(p, "DISTINCT in a subquery over the whole container");
-    if (query->aggregate_count)
-        return sql_not_yet(p, "an aggregate in a subquery over the whole container");
-    return query->has_source ? STATUS_OK : sql_not_yet(p, "FROM with a subquery that has no FROM");
+    return query->is_distinct || query->aggregate_count || query->group_count || query->inner ||
+           !query->has_source;
+}
+
+/* The rows of a subquery over the container, which are those of each document, or else take the place of the
+ * documents. */
+static status take_rows(struct sql_parser *p, struct origin *c)
+{
+    if (!is_whole(c->query))
+        return STATUS_OK;
+    p->level.inner = c->query;
+    c->query = NULL;
+    TRY(expression_variable(p->arena, 0, &c->of));
+    return expression_member(p->arena, c->of, BYTES_LITERAL(QUERY_INNER_NAME), &c->of);
 }
 
 /* collection = name path | '(' subquery */
@@ -158,7 +167,7 @@ static status parse_collection(struct sql_parser *p, bool is_root, struct origin
     if (is_bracket)
         TRY(sql_subquery(p, is_root, &out->query));
     if (is_bracket)
-        return is_root ? check_container_wide(p, out->query) : STATUS_OK;
+        return is_root ? take_rows(p, out) : STATUS_OK;
     if (p->token.kind != TOKEN_NAME)
         return sql_fail_here(p);
     out->name = p->token;

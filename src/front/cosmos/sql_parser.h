@@ -17,7 +17,8 @@ struct sql_level {
     /* Its own names and variables begin here; both end where FROM has been read. */
     size_t first_name;
     uint32_t first_variable, end_variable;
-    size_t source_count; /* of FROM */
+    size_t source_count;       /* of FROM */
+    const struct query *inner; /* whose rows are the documents */
     const struct expression *first_source;
     struct query_binding *bindings;
     size_t binding_count;

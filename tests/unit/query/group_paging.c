@@ -96,6 +96,8 @@ TEST(query_group_paging, groups_that_stay_come_once_while_others_come_and_go)
         "SELECT VALUE c.g FROM c GROUP BY c.g",
         "SELECT VALUE c.g FROM c GROUP BY c.g ORDER BY c.g DESC",
         "SELECT DISTINCT VALUE c.g FROM c GROUP BY c.g, c.n",
+        "SELECT VALUE x FROM (SELECT DISTINCT VALUE c.g FROM c) AS x",
+        "SELECT VALUE x.g FROM (SELECT c.g FROM c GROUP BY c.g) AS x ORDER BY x.g DESC",
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(queries); i++) {
@@ -125,6 +127,21 @@ TEST(query_group_paging, long_keys_are_told_apart_and_fit_into_the_state)
                       OK);
     CHECK_STRING(ask(&w, "c", "SELECT VALUE COUNT(1) FROM c GROUP BY c.g, c.h, c.none", &how, NULL),
                  "[2,2,2]");
+    world_close(&w);
+}
+
+TEST(query_group_paging, equal_rows_of_a_subquery_come_as_often_as_they_are_there)
+{
+    struct world w;
+
+    insert_groups(&w, LONG_GROUPS, 2);
+    for (size_t items = 1; items < 2 * LONG_GROUPS; items += 7) {
+        struct asking how = { .items = items };
+        const char *got = ask(&w, "c",
+                              "SELECT VALUE x FROM (SELECT VALUE COUNT(1) FROM c GROUP BY c.g) x",
+                              &how, NULL);
+        CHECK_EQ(strlen(got), 2 * LONG_GROUPS + 1, "%s", got);
+    }
     world_close(&w);
 }
 
