@@ -69,6 +69,9 @@ struct query_rules {
     uint8_t kind_order[KIND_COUNT];
     /* A missing element of a constructed array becomes null; otherwise it is left out. */
     bool is_missing_element_null;
+    /* Documents with equal fields are one and the same in distinct rows and groups, whatever the order of
+     * the fields. */
+    bool is_field_order_free;
 };
 
 /* ---- building: all in `arena`; TOO_LARGE past LIMIT_QUERY_DEPTH -------------------------------------- */

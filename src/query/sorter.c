@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#include "query/field_order.h"
+
 /* Short places are no prefix of each other, so only those that are cut can fall together. */
 static void append_place(struct buffer *out, const struct query_rules *rules, struct value value,
                          bool is_descending)
@@ -48,6 +50,8 @@ void sorter_append_identity(struct buffer *out, const struct query_rules *rules,
 {
     size_t start = out->len;
 
+    if (rules->is_field_order_free && field_order_make(out->arena, value, &value).code != OK)
+        out->is_failed = true;
     append_place(out, rules, value, false);
     if (out->is_failed || out->len - start <= room)
         return;

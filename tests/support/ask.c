@@ -100,10 +100,14 @@ const char *ask_list(struct arena *arena, const char *documents, const char *sql
         return failure(arena, s);
     source.item_count = list_items(arena, json_array(arena, documents), &items);
     source.items = items;
-    s = query_run_page(query, &source, &limits, BYTES_NONE, sink, &rows, &page);
-    if (s.code != OK)
-        return failure(arena, s);
-    CHECK_EQ(page.state.len, 0, "one page is enough: %s", sql);
+    /* A page is short if it has kept rows that turn out to give nothing. */
+    page.state = BYTES_NONE;
+    for (size_t i = 0; i == 0 || page.state.len > 0; i++) {
+        CHECK_THAT(i < source.item_count + 2, "%s does not end", sql);
+        s = query_run_page(query, &source, &limits, page.state, sink, &rows, &page);
+        if (s.code != OK)
+            return failure(arena, s);
+    }
     return wrapped(arena, &rows);
 }
 

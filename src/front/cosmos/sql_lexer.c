@@ -273,18 +273,23 @@ static status lex_string(struct sql_lexer *lexer, struct sql_token *out)
 
 static status lex_symbol(struct sql_lexer *lexer, struct sql_token *out)
 {
-    static const char *const pairs[] = { "!=", "<>", "<=", ">=", "||", "??" };
+    /* The longest first. */
+    static const char *const several[] = { ">>>", "<<", ">>", "!=", "<>", "<=", ">=", "||", "??" };
     uint8_t c = peek(lexer, 0);
 
     out->kind = TOKEN_SYMBOL;
-    for (size_t i = 0; i < ARRAY_COUNT(pairs); i++) {
-        if (c == (uint8_t)pairs[i][0] && peek(lexer, 1) == (uint8_t)pairs[i][1]) {
-            out->symbol = SYMBOL2(pairs[i][0], pairs[i][1]);
-            lexer->at += 2;
-            return STATUS_OK;
-        }
+    for (size_t i = 0; i < ARRAY_COUNT(several); i++) {
+        size_t len = strlen(several[i]), same = 0;
+        while (same < len && peek(lexer, same) == (uint8_t)several[i][same])
+            same++;
+        if (same < len)
+            continue;
+        for (size_t j = 0; j < len; j++)
+            out->symbol = out->symbol << 8 | (uint8_t)several[i][j];
+        lexer->at += len;
+        return STATUS_OK;
     }
-    if (c == 0 || !strchr("=<>+-*/%(),.[]{}:?", c))
+    if (c == 0 || !strchr("=<>+-*/%&|^~(),.[]{}:?", c))
         return bad_token(lexer, "SC1010", "token", out->start, out->start + 1);
     out->symbol = c;
     lexer->at++;

@@ -20,6 +20,7 @@ enum sql_token_kind {
 
 /* Symbols as the characters they consist of: '=', '<' << 8 | '='. */
 #define SYMBOL2(a, b) ((unsigned)(a) << 8 | (unsigned)(b))
+#define SYMBOL3(a, b, c) (SYMBOL2(a, b) << 8 | (unsigned)(c))
 
 struct sql_token {
     enum sql_token_kind kind;

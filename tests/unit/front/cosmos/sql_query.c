@@ -200,7 +200,7 @@ TEST(sql_query, wrong_texts_are_refused_with_code_and_place)
             "SC1001 8-18: Syntax error, a property name must not contain the character U+0000."),
         ROW("SELECT VALUE '\xf0\x9f\x98\x80' FROM c WHERE ?",
             "SC1001 31-32: Syntax error, incorrect syntax near '?'."),
-        ROW("SELECT c.a IN () FROM c", "SC1001 17-21: Syntax error, incorrect syntax near 'FROM'."),
+        ROW("SELECT c.a IN () FROM c", "SC1001 15-16: Syntax error, incorrect syntax near ')'."),
     };
     CHECK_ROWS(rows);
 }
