@@ -7,6 +7,8 @@
 #define QUERY_QUERY_H
 
 #include "query/expression.h"
+#include "query/formula.h"
+#include "query/match.h"
 #include "query/page.h"
 #include "query/tree.h"
 

@@ -120,3 +120,15 @@ status value_of_int64(struct arena *arena, int64_t number, struct value *out)
     *out = (struct value){ .type = append_integer(&raw, number) };
     return buffer_finish(&raw, &out->raw);
 }
+
+status value_of_integer(struct arena *arena, enum value_type type, int64_t number,
+                        struct value *out)
+{
+    struct buffer raw = buffer_in(arena);
+    uint8_t image[8];
+
+    raw_put_u64(image, (uint64_t)number);
+    buffer_append(&raw, bytes_of(image, type == VALUE_INT32 ? 4 : 8));
+    *out = (struct value){ .type = type };
+    return buffer_finish(&raw, &out->raw);
+}

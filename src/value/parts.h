@@ -1,21 +1,8 @@
-/* The parts of composite values. Private to this room. */
+/* The parts of composite values that only this room takes apart. Private to this room. */
 #ifndef VALUE_PARTS_H
 #define VALUE_PARTS_H
 
 #include "value/value.h"
-
-struct value_binary {
-    uint8_t subtype;
-    bytes content; /* for the old subtype 2 with its inner length */
-};
-struct value_binary value_binary(struct value value);
-
-/* Both without their NULs. */
-struct value_regex {
-    bytes pattern;
-    bytes options;
-};
-struct value_regex value_regex(struct value value);
 
 struct value_db_pointer {
     bytes collection;

@@ -67,6 +67,18 @@ bytes value_document(struct value value);
 bytes value_text(struct value value);
 /* Milliseconds of a VALUE_DATE. */
 int64_t value_date_ms(struct value value);
+/* Content of a VALUE_BINARY. */
+struct value_binary {
+    uint8_t subtype;
+    bytes content; /* for the old subtype 2 with its inner length */
+};
+struct value_binary value_binary(struct value value);
+/* Content of a VALUE_REGEX, both without their NULs. */
+struct value_regex {
+    bytes pattern;
+    bytes options;
+};
+struct value_regex value_regex(struct value value);
 bool value_is_number(struct value value);
 /* A number of any type that is a whole number in the range of int64; false otherwise. */
 bool value_as_int64(struct value value, int64_t *out);
@@ -87,6 +99,9 @@ void document_append_bool(struct buffer *out, const char *name, bool is_true);
 MUST_USE status value_of_text(struct arena *arena, bytes text, struct value *out);
 MUST_USE status value_of_double(struct arena *arena, double number, struct value *out);
 MUST_USE status value_of_int64(struct arena *arena, int64_t number, struct value *out);
+/* The same in exactly this type: VALUE_INT32, VALUE_INT64, VALUE_DATE or VALUE_TIMESTAMP. */
+MUST_USE status value_of_integer(struct arena *arena, enum value_type type, int64_t number,
+                                 struct value *out);
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
@@ -114,6 +129,26 @@ size_t text_character_count(bytes text);
  * (NaN below all, -0 equals 0, decimal128 included). Missing sorts with undefined, below null. */
 int value_compare(struct value a, struct value b);
 int document_compare(bytes a, bytes b);
+
+/* ---- arithmetic --------------------------------------------------------------------------------- */
+
+enum number_operation {
+    NUMBER_ADD,
+    NUMBER_SUBTRACT,
+    NUMBER_MULTIPLY,
+    NUMBER_DIVIDE,
+    NUMBER_MODULO
+};
+
+/* Two numbers, in the widest of their types: int32, int64, double, decimal128. What does not fit in int32
+ * becomes int64. *out is VALUE_MISSING where int64 overflows or integers are divided by zero (or, for
+ * NUMBER_DIVIDE, always for integers: convert one of them first). */
+MUST_USE status number_calculate(struct arena *arena, enum number_operation operation,
+                                 struct value a, struct value b, struct value *out);
+/* A number as decimal128; doubles by their first 15 digits. */
+MUST_USE status number_to_decimal(struct arena *arena, struct value number, struct value *out);
+/* False if the text is not one number and nothing else. */
+bool number_decimal_of_text(bytes text, uint8_t raw_out[16]);
 
 /* ---- paths -------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,47 @@
+/* What the files of the filter parser share. Private to it. */
+#ifndef FRONT_MONGO_FILTER_PARTS_H
+#define FRONT_MONGO_FILTER_PARTS_H
+
+#include "front/mongo/filter.h"
+
+struct filter_parser {
+    struct arena *arena;
+    struct fault *fault;
+    const struct formula_scope *scope;
+};
+
+/* Conditions that are being collected. */
+struct match_list {
+    const struct match **items;
+    size_t count, room;
+};
+MUST_USE status match_list_add(struct arena *arena, struct match_list *list,
+                               const struct match *item);
+
+/* A whole filter document. */
+MUST_USE status filter_parse_document(struct filter_parser *p, bytes filter,
+                                      const struct match **out);
+/* The condition on one path. */
+MUST_USE status filter_parse_operand(struct filter_parser *p, bytes path, struct value operand,
+                                     const struct match **out);
+/* {$op: argument, ...} on one path, all of them. */
+MUST_USE status filter_parse_operators(struct filter_parser *p, bytes path, bytes operators,
+                                       const struct match **out);
+
+/* filter_leaf.c: single operators whose arguments need more than a line */
+MUST_USE status filter_parse_in(struct filter_parser *p, bytes path, struct value argument,
+                                const char *name, const struct match **out);
+MUST_USE status filter_parse_all(struct filter_parser *p, bytes path, struct value argument,
+                                 const struct match **out);
+MUST_USE status filter_parse_pattern(struct filter_parser *p, bytes path, struct value regex,
+                                     struct value options, const struct match **out);
+MUST_USE status filter_parse_size(struct filter_parser *p, bytes path, struct value argument,
+                                  const struct match **out);
+MUST_USE status filter_parse_modulo(struct filter_parser *p, bytes path, struct value argument,
+                                    const struct match **out);
+MUST_USE status filter_parse_type(struct filter_parser *p, bytes path, struct value argument,
+                                  const struct match **out);
+MUST_USE status filter_parse_bits(struct filter_parser *p, bytes path, struct value argument,
+                                  enum match_bits bits, const struct match **out);
+
+#endif

@@ -1,0 +1,29 @@
+/* Formulas: the expressions of $expr, $project, $group and pipeline updates, parsed into a tree of the query
+ * room (query/formula.h). */
+#ifndef FRONT_MONGO_FORMULA_H
+#define FRONT_MONGO_FORMULA_H
+
+#include "front/mongo/fault.h"
+#include "query/query.h"
+
+/* Variables that stand for $$names; each has its place in formula_run.variables. */
+struct formula_scope {
+    const struct formula_scope *around; /* may be NULL */
+    bytes name;
+    uint32_t number;
+};
+
+/* Any BSON value as an expression: "$a.b" is a path, "$$v" a variable, {$op: ...} a call, other documents
+ * and arrays are built from their parts, the rest are literals. Borrows from the bytes. */
+MUST_USE status formula_parse(struct arena *arena, struct value expression,
+                              const struct formula_scope *scope, const struct formula **out,
+                              struct fault *fault);
+/* The `let` of a command: its names, with their values (constant expressions) in `variables`, which has room
+ * for FORMULA_VARIABLES_MAX. `let` may be empty. */
+MUST_USE status formula_parse_let(struct arena *arena, bytes let, struct formula_run *run,
+                                  const struct formula_scope **out, struct fault *fault);
+/* The fault that a run of the query room has ended with. */
+MUST_USE status formula_fault(struct arena *arena, const struct formula_run *run, status failed,
+                              struct fault *fault);
+
+#endif

@@ -1,0 +1,434 @@
+/* Operators of formulas on numbers.
+ *
+ * Null or missing in, null out. Integers stay integers while they fit and become doubles then; decimals stay
+ * decimals. Sums pass over what is no number, as the sums over groups do.
+ *
+ * Pure apart from the run's arena. */
+#include "query/formula_body.h"
+
+#include <math.h>
+
+status formula_add_numbers(struct formula_run *run, struct value a, struct value b,
+                           struct value *out)
+{
+    TRY(number_calculate(run->arena, NUMBER_ADD, a, b, out));
+    if (out->type != VALUE_MISSING)
+        return STATUS_OK;
+    return value_of_double(run->arena, value_as_double(a) + value_as_double(b), out);
+}
+
+static status give_null(struct value *out)
+{
+    *out = value_null();
+    return STATUS_OK;
+}
+
+/* The first argument as a number; *is_null_out if there is nothing to compute. */
+static status take_number(const struct formula *call, struct formula_run *run, size_t at,
+                          const char *name, int32_t number, struct value *out, bool *is_null_out)
+{
+    TRY(formula_argument(call, run, at, out));
+    *is_null_out = formula_is_null(*out);
+    if (*is_null_out || value_is_number(*out))
+        return STATUS_OK;
+    return formula_refuse(run, number, "%s only supports numeric types, not %s", name,
+                          formula_type_name(*out));
+}
+
+/* ---- sums and products ------------------------------------------------------------------------------ */
+
+static status move_date(struct formula_run *run, struct value date, struct value by, int sign,
+                        struct value *out)
+{
+    int64_t at = value_date_ms(date), ms, moved;
+
+    if (!value_as_int64(by, &ms)) {
+        double real = rint(value_as_double(by));
+        if (!(real > -0x1p63 && real < 0x1p63))
+            return formula_refuse(run, 15, "date overflow in $add");
+        ms = (int64_t)real;
+    }
+    if (sign < 0 ? __builtin_sub_overflow(at, ms, &moved) : __builtin_add_overflow(at, ms, &moved))
+        return formula_refuse(run, 15, "date overflow in $add");
+    return value_of_integer(run->arena, VALUE_DATE, moved, out);
+}
+
+status formula_add(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value sum, value, date = value_missing();
+
+    TRY(formula_give_int(run, 0, &sum));
+    for (size_t i = 0; i < call->count; i++) {
+        TRY(formula_argument(call, run, i, &value));
+        if (formula_is_null(value))
+            return give_null(out);
+        if (value.type == VALUE_DATE) {
+            if (date.type == VALUE_DATE)
+                return formula_refuse(run, 16612, "only one date allowed in an $add expression");
+            date = value;
+        } else if (value_is_number(value)) {
+            TRY(formula_add_numbers(run, sum, value, &sum));
+        } else {
+            return formula_refuse(run, 14, "$add only supports numeric or date types, not %s",
+                                  formula_type_name(value));
+        }
+    }
+    *out = sum;
+    return date.type == VALUE_DATE ? move_date(run, date, sum, 1, out) : STATUS_OK;
+}
+
+status formula_subtract(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value a, b;
+
+    TRY(formula_argument(call, run, 0, &a));
+    TRY(formula_argument(call, run, 1, &b));
+    if (formula_is_null(a) || formula_is_null(b))
+        return give_null(out);
+    if (a.type == VALUE_DATE && b.type == VALUE_DATE)
+        return value_of_integer(run->arena, VALUE_INT64, value_date_ms(a) - value_date_ms(b), out);
+    if (a.type == VALUE_DATE && value_is_number(b))
+        return move_date(run, a, b, -1, out);
+    if (!value_is_number(a) || !value_is_number(b))
+        return formula_refuse(run, 14, "can't $subtract %s from %s", formula_type_name(b),
+                              formula_type_name(a));
+    TRY(number_calculate(run->arena, NUMBER_SUBTRACT, a, b, out));
+    if (out->type != VALUE_MISSING)
+        return STATUS_OK;
+    return value_of_double(run->arena, value_as_double(a) - value_as_double(b), out);
+}
+
+status formula_multiply(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value product, value, next;
+    bool is_null;
+
+    TRY(formula_give_int(run, 1, &product));
+    for (size_t i = 0; i < call->count; i++) {
+        TRY(take_number(call, run, i, "$multiply", 14, &value, &is_null));
+        if (is_null)
+            return give_null(out);
+        TRY(number_calculate(run->arena, NUMBER_MULTIPLY, product, value, &next));
+        if (next.type == VALUE_MISSING)
+            TRY(value_of_double(run->arena, value_as_double(product) * value_as_double(value),
+                                &next));
+        product = next;
+    }
+    *out = product;
+    return STATUS_OK;
+}
+
+status formula_divide(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value a, b;
+    bool is_null_a, is_null_b;
+
+    TRY(take_number(call, run, 0, "$divide", 14, &a, &is_null_a));
+    TRY(take_number(call, run, 1, "$divide", 14, &b, &is_null_b));
+    if (is_null_a || is_null_b)
+        return give_null(out);
+    if (value_as_double(b) == 0)
+        return formula_refuse(run, 2, "can't $divide by zero");
+    if (a.type != VALUE_DECIMAL128)
+        TRY(value_of_double(run->arena, value_as_double(a), &a));
+    return number_calculate(run->arena, NUMBER_DIVIDE, a, b, out);
+}
+
+status formula_mod(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value a, b;
+    bool is_null_a, is_null_b;
+
+    TRY(take_number(call, run, 0, "$mod", 16611, &a, &is_null_a));
+    TRY(take_number(call, run, 1, "$mod", 16611, &b, &is_null_b));
+    if (is_null_a || is_null_b)
+        return give_null(out);
+    if (value_as_double(b) == 0)
+        return formula_refuse(run, 16610, "can't $mod by zero");
+    return number_calculate(run->arena, NUMBER_MODULO, a, b, out);
+}
+
+/* ---- functions of one number ------------------------------------------------------------------------ */
+
+static bool is_integer(struct value value)
+{
+    return value.type == VALUE_INT32 || value.type == VALUE_INT64;
+}
+
+status formula_abs(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value value, zero;
+    bool is_null;
+
+    TRY(take_number(call, run, 0, "$abs", 28765, &value, &is_null));
+    if (is_null)
+        return give_null(out);
+    TRY(formula_give_int(run, 0, &zero));
+    *out = value;
+    if (value_compare(value, zero) >= 0 || isnan(value_as_double(value)))
+        return STATUS_OK;
+    TRY(number_calculate(run->arena, NUMBER_SUBTRACT, zero, value, out));
+    if (out->type == VALUE_MISSING)
+        return formula_refuse(run, 28680, "can't take $abs of long long min");
+    return STATUS_OK;
+}
+
+typedef double real_function(double);
+
+static status real_of(const struct formula *call, struct formula_run *run, const char *name,
+                      real_function *function, struct value *out)
+{
+    struct value value;
+    bool is_null;
+
+    TRY(take_number(call, run, 0, name, 28765, &value, &is_null));
+    if (is_null)
+        return give_null(out);
+    TRY(value_of_double(run->arena, function(value_as_double(value)), out));
+    return value.type == VALUE_DECIMAL128 ? number_to_decimal(run->arena, *out, out) : STATUS_OK;
+}
+
+/* Integers are whole already. */
+static status whole_of(const struct formula *call, struct formula_run *run, const char *name,
+                       real_function *function, struct value *out)
+{
+    struct value value;
+    bool is_null;
+
+    TRY(take_number(call, run, 0, name, 28765, &value, &is_null));
+    if (!is_null && is_integer(value)) {
+        *out = value;
+        return STATUS_OK;
+    }
+    return real_of(call, run, name, function, out);
+}
+
+status formula_ceiling(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    return whole_of(call, run, "$ceil", ceil, out);
+}
+
+status formula_floor(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    return whole_of(call, run, "$floor", floor, out);
+}
+
+status formula_exp(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    return real_of(call, run, "$exp", exp, out);
+}
+
+/* The argument must be positive. */
+static status positive_of(const struct formula *call, struct formula_run *run, const char *name,
+                          int32_t number, real_function *function, struct value *out)
+{
+    struct value value;
+    bool is_null;
+
+    TRY(take_number(call, run, 0, name, 28765, &value, &is_null));
+    if (!is_null && value_as_double(value) <= 0)
+        return formula_refuse(run, number, "%s's argument must be a positive number, but is %g",
+                              name, value_as_double(value));
+    return real_of(call, run, name, function, out);
+}
+
+status formula_ln(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    return positive_of(call, run, "$ln", 28766, log, out);
+}
+
+status formula_log10(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    return positive_of(call, run, "$log10", 28761, log10, out);
+}
+
+status formula_log(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value a, b;
+    bool is_null_a, is_null_b;
+
+    TRY(take_number(call, run, 0, "$log", 28756, &a, &is_null_a));
+    TRY(take_number(call, run, 1, "$log", 28757, &b, &is_null_b));
+    if (is_null_a || is_null_b)
+        return give_null(out);
+    if (value_as_double(a) <= 0)
+        return formula_refuse(run, 28758, "$log's argument must be a positive number, but is %g",
+                              value_as_double(a));
+    if (value_as_double(b) <= 0 || value_as_double(b) == 1)
+        return formula_refuse(run, 28759,
+                              "$log's base must be a positive number not equal to 1, but is %g",
+                              value_as_double(b));
+    return value_of_double(run->arena, log(value_as_double(a)) / log(value_as_double(b)), out);
+}
+
+status formula_sqrt(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value value;
+    bool is_null;
+
+    TRY(take_number(call, run, 0, "$sqrt", 28765, &value, &is_null));
+    if (!is_null && value_as_double(value) < 0)
+        return formula_refuse(run, 28714, "$sqrt's argument must be greater than or equal to 0");
+    return real_of(call, run, "$sqrt", sqrt, out);
+}
+
+status formula_pow(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value a, b;
+    bool is_null_a, is_null_b;
+
+    TRY(take_number(call, run, 0, "$pow's base", 28762, &a, &is_null_a));
+    TRY(take_number(call, run, 1, "$pow's exponent", 28763, &b, &is_null_b));
+    if (is_null_a || is_null_b)
+        return give_null(out);
+    if (value_as_double(a) == 0 && value_as_double(b) < 0)
+        return formula_refuse(run, 28764, "$pow cannot take a base of 0 and a negative exponent");
+    double result = pow(value_as_double(a), value_as_double(b));
+    if (is_integer(a) && is_integer(b) && value_as_double(b) >= 0 && fabs(result) < 0x1p53) {
+        if (a.type == VALUE_INT64 || b.type == VALUE_INT64)
+            return value_of_integer(run->arena, VALUE_INT64, (int64_t)result, out);
+        return formula_give_int(run, (int64_t)result, out);
+    }
+    return value_of_double(run->arena, result, out);
+}
+
+/* ---- rounding --------------------------------------------------------------------------------------- */
+
+static double round_real(double number, int64_t places, real_function *function)
+{
+    double scale = pow(10, (double)(places < 0 ? -places : places));
+
+    if (places == 0)
+        return function(number);
+    if (places < 0)
+        return function(number / scale) * scale;
+    double scaled = number * scale;
+    return isfinite(scaled) ? function(scaled) / scale : number;
+}
+
+static status round_to(const struct formula *call, struct formula_run *run, const char *name,
+                       real_function *function, struct value *out)
+{
+    struct value value, wanted;
+    bool is_null, is_null_places;
+    int64_t places = 0;
+
+    TRY(take_number(call, run, 0, name, 51081, &value, &is_null));
+    TRY(take_number(call, run, 1, name, 51082, &wanted, &is_null_places));
+    if (is_null || (call->count > 1 && is_null_places))
+        return give_null(out);
+    if (!is_null_places && !value_as_int64(wanted, &places))
+        return formula_refuse(run, 51082, "precision argument to %s must be a integral value",
+                              name);
+    if (places < -20 || places > 100)
+        return formula_refuse(run, 51083,
+                              "cannot apply %s with precision value %lld value must be "
+                              "in [-20, 100]",
+                              name, (long long)places);
+    *out = value;
+    if (is_integer(value) && places >= 0)
+        return STATUS_OK;
+    double rounded = round_real(value_as_double(value), places, function);
+    if (is_integer(value))
+        return value_of_integer(run->arena, value.type, (int64_t)rounded, out);
+    TRY(value_of_double(run->arena, rounded, out));
+    return value.type == VALUE_DECIMAL128 ? number_to_decimal(run->arena, *out, out) : STATUS_OK;
+}
+
+status formula_round(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    return round_to(call, run, "$round", rint, out);
+}
+
+status formula_trunc(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    return round_to(call, run, "$trunc", trunc, out);
+}
+
+status formula_rand(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct random fallback;
+    struct random *random = run->random ? run->random : &fallback;
+
+    (void)call;
+    if (!run->random)
+        random_secret(&fallback, sizeof(fallback));
+    return value_of_double(run->arena, (double)(random_next(random) >> 11) * 0x1p-53, out);
+}
+
+/* ---- sums over arguments ---------------------------------------------------------------------------- */
+
+/* The arguments, or the elements if there is one array. */
+static status take_all(const struct formula *call, struct formula_run *run,
+                       struct formula_values *out)
+{
+    out->count = call->count;
+    TRY(ARENA_NEW(run->arena, call->count, &out->items));
+    for (size_t i = 0; i < call->count; i++)
+        TRY(formula_argument(call, run, i, &out->items[i]));
+    if (call->count == 1 && out->items[0].type == VALUE_ARRAY)
+        return formula_values_of(run, out->items[0], out);
+    return STATUS_OK;
+}
+
+static status sum_up(const struct formula *call, struct formula_run *run, struct value *sum_out,
+                     size_t *count_out)
+{
+    struct formula_values values;
+
+    TRY(take_all(call, run, &values));
+    TRY(formula_give_int(run, 0, sum_out));
+    *count_out = 0;
+    for (size_t i = 0; i < values.count; i++) {
+        if (!value_is_number(values.items[i]))
+            continue;
+        ++*count_out;
+        TRY(formula_add_numbers(run, *sum_out, values.items[i], sum_out));
+    }
+    return STATUS_OK;
+}
+
+status formula_sum(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    size_t count;
+
+    return sum_up(call, run, out, &count);
+}
+
+status formula_average(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value sum, divisor;
+    size_t count;
+
+    TRY(sum_up(call, run, &sum, &count));
+    if (count == 0)
+        return give_null(out);
+    TRY(value_of_double(run->arena, (double)count, &divisor));
+    return number_calculate(run->arena, NUMBER_DIVIDE, sum, divisor, out);
+}
+
+static status find_edge(const struct formula *call, struct formula_run *run, int sign,
+                        struct value *out)
+{
+    struct formula_values values;
+
+    TRY(take_all(call, run, &values));
+    *out = value_null();
+    for (size_t i = 0; i < values.count; i++) {
+        if (formula_is_null(values.items[i]))
+            continue;
+        if (out->type == VALUE_NULL || sign * value_compare(values.items[i], *out) > 0)
+            *out = values.items[i];
+    }
+    return STATUS_OK;
+}
+
+status formula_max(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    return find_edge(call, run, 1, out);
+}
+
+status formula_min(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    return find_edge(call, run, -1, out);
+}

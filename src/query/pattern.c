@@ -1,0 +1,170 @@
+/* Pattern: regular expressions, compiled once and matched within bounds.
+ *
+ * Everything the library takes comes from arenas, so nothing has to be freed. Compiling and matching are
+ * bounded in steps, depth and memory. The library's own limit counts anew at each place where a match could
+ * begin, so the steps are counted here, in its callouts: one for each part of the pattern that is tried,
+ * and one for each byte moved meanwhile.
+ *
+ * Pure apart from the arenas; a compiled pattern may be used by every thread. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "query/pattern.h"
+
+struct pattern {
+    pcre2_code *code;
+};
+
+enum { MESSAGE_BYTES = 256 };
+
+static void *take(size_t size, void *arena)
+{
+    return arena_try_take(arena, size);
+}
+
+/* The arena gives everything back at once. */
+static void give(void *piece, void *arena)
+{
+    (void)piece;
+    (void)arena;
+}
+
+static bool read_modifiers(bytes text, uint32_t *options_out)
+{
+    *options_out = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT;
+    for (size_t i = 0; i < text.len; i++) {
+        switch (text.data[i]) {
+        case 'i':
+            *options_out |= PCRE2_CASELESS;
+            break;
+        case 'm':
+            *options_out |= PCRE2_MULTILINE;
+            break;
+        case 's':
+            *options_out |= PCRE2_DOTALL;
+            break;
+        case 'x':
+            *options_out |= PCRE2_EXTENDED;
+            break;
+        case 'u':
+            break;
+        default:
+            return false;
+        }
+    }
+    return true;
+}
+
+static status too_much(struct arena *arena, const char *what)
+{
+    return status_fail(arena, TOO_LARGE,
+                       "a regular expression of the query needs %s; make it simpler", what);
+}
+
+static status say_why(struct arena *arena, int error, size_t at, struct pattern_error *out)
+{
+    void *text;
+
+    if (error == PCRE2_ERROR_HEAP_FAILED)
+        return arena_exhausted(arena);
+    if (error == PCRE2_ERROR_PATTERN_TOO_LARGE)
+        return too_much(arena, "more room than allowed when its repetitions are written out");
+    TRY(arena_take(arena, MESSAGE_BYTES, &text));
+    pcre2_get_error_message(error, text, MESSAGE_BYTES);
+    *out = (struct pattern_error){ .message = text, .offset = at };
+    return STATUS_OK;
+}
+
+status pattern_compile(struct arena *arena, bytes text, bytes modifiers, const struct pattern **out,
+                       struct pattern_error *error_out)
+{
+    struct pattern *pattern;
+    uint32_t options;
+    int error = 0;
+    size_t at = 0;
+
+    *out = NULL;
+    *error_out = (struct pattern_error){ 0 };
+    if (text.len > LIMIT_QUERY_REGEX_BYTES)
+        return status_fail(arena, TOO_LARGE,
+                           "a regular expression of the query has %zu bytes, the limit is %d",
+                           text.len, LIMIT_QUERY_REGEX_BYTES);
+    if (!read_modifiers(modifiers, &options)) {
+        error_out->message = "the modifiers are not all out of i, m, s, x and u";
+        return STATUS_OK;
+    }
+    pcre2_general_context *memory = pcre2_general_context_create(take, give, arena);
+    pcre2_compile_context *context = memory ? pcre2_compile_context_create(memory) : NULL;
+    if (!context)
+        return arena_exhausted(arena);
+    pcre2_set_parens_nest_limit(context, LIMIT_QUERY_REGEX_NESTING);
+    TRY(ARENA_NEW(arena, 1, &pattern));
+    pattern->code = pcre2_compile(text.data ? text.data : (const uint8_t *)"", text.len, options,
+                                  &error, &at, context);
+    if (!pattern->code)
+        return say_why(arena, error, at, error_out);
+    *out = pattern;
+    return STATUS_OK;
+}
+
+/* ---- matching --------------------------------------------------------------------------------------- */
+
+struct work {
+    uint64_t steps;
+    size_t at;
+};
+
+static int count_step(pcre2_callout_block *here, void *context)
+{
+    struct work *work = context;
+    size_t at = here->current_position;
+
+    work->steps += 1 + (at > work->at ? at - work->at : work->at - at);
+    work->at = at;
+    return work->steps > LIMIT_QUERY_REGEX_STEPS ? PCRE2_ERROR_CALLOUT : 0;
+}
+
+static status result_of(struct arena *arena, int code, pcre2_match_data *data,
+                        struct pattern_place *out)
+{
+    switch (code) {
+    case PCRE2_ERROR_CALLOUT:
+    case PCRE2_ERROR_MATCHLIMIT:
+    case PCRE2_ERROR_DEPTHLIMIT:
+        return too_much(arena, "more steps than allowed to match a string");
+    case PCRE2_ERROR_HEAPLIMIT:
+    case PCRE2_ERROR_NOMEMORY:
+        return too_much(arena, "more memory than allowed to match a string");
+    default:
+        if (code < 0)
+            return STATUS_OK;
+        *out = (struct pattern_place){ .is_found = true,
+                                       .start = pcre2_get_ovector_pointer(data)[0],
+                                       .end = pcre2_get_ovector_pointer(data)[1] };
+        return STATUS_OK;
+    }
+}
+
+status pattern_match(const struct pattern *pattern, struct arena *scratch, bytes text,
+                     struct pattern_place *out)
+{
+    arena_position mark = arena_mark(scratch);
+    pcre2_general_context *memory = pcre2_general_context_create(take, give, scratch);
+    pcre2_match_data *data = memory ? pcre2_match_data_create(1, memory) : NULL;
+    pcre2_match_context *context = data ? pcre2_match_context_create(memory) : NULL;
+    struct work work = { 0 };
+
+    *out = (struct pattern_place){ 0 };
+    if (!context)
+        return arena_exhausted(scratch);
+    pcre2_set_callout(context, count_step, &work);
+    pcre2_set_match_limit(context, LIMIT_QUERY_REGEX_STEPS);
+    pcre2_set_depth_limit(context, LIMIT_QUERY_REGEX_STEPS);
+    pcre2_set_heap_limit(context, LIMIT_QUERY_REGEX_KIBIBYTES);
+    int code = pcre2_match(pattern->code, text.data ? text.data : (const uint8_t *)"", text.len, 0,
+                           0, data, context);
+    status s = result_of(scratch, code, data, out);
+    if (s.code == OK)
+        arena_release(scratch, mark);
+    return s;
+}

@@ -1,0 +1,30 @@
+/* Regular expressions in the notation of Perl: compiled once, matched within bounds. Private to this room,
+ * and to the faces that parse patterns. */
+#ifndef QUERY_PATTERN_H
+#define QUERY_PATTERN_H
+
+#include "base/base.h"
+
+struct pattern;
+
+/* What is wrong with a pattern that is none; in the arena. */
+struct pattern_error {
+    const char *message; /* NULL: nothing */
+    size_t offset;
+};
+
+/* `modifiers`: letters out of i m s x, u is taken and means nothing. In the arena, together with everything it
+ * needs, usable by every thread. Where the pattern or its modifiers are not acceptable, *out is NULL and
+ * the error says why. TOO_LARGE past a limit. */
+MUST_USE status pattern_compile(struct arena *arena, bytes text, bytes modifiers,
+                                const struct pattern **out, struct pattern_error *error_out);
+/* Where the text matches first; `scratch` is used and given back. TOO_LARGE past the bounds on steps and
+ * memory, because any answer would be a guess. */
+struct pattern_place {
+    bool is_found;
+    size_t start, end;
+};
+MUST_USE status pattern_match(const struct pattern *pattern, struct arena *scratch, bytes text,
+                              struct pattern_place *out);
+
+#endif
