@@ -173,6 +173,30 @@ def queries_answer_across_partitions(w):
 
 
 @test
+def the_language_answers_groups_joins_and_subqueries(w):
+    link = w.container()["_self"]
+    for n in range(12):
+        item = {"id": f"i{n}", "pk": f"p{n % 4}", "n": n, "g": "xyz"[n % 3], "l": [{"v": v} for v in range(n % 3)]}
+        w.client.CreateItem(link, item)
+
+    def ask(text, parameters=None, options=None):
+        query = {"query": text, "parameters": parameters or []}
+        return list(w.client.QueryItems(link, query, options or dict(CROSS)))
+
+    counts = ask("SELECT c.g, COUNT(1) AS k, SUM(c.n) AS s FROM c GROUP BY c.g")
+    equal(sorted((r["g"], r["k"], r["s"]) for r in counts), [("x", 4, 18), ("y", 4, 22), ("z", 4, 26)])
+    equal(sorted(ask("SELECT DISTINCT VALUE c.g FROM c")), ["x", "y", "z"])
+    equal(len(ask("SELECT c.id, l.v FROM c JOIN l IN c.l")), 12)
+    equal(ask("SELECT VALUE c.n FROM c ORDER BY c.g DESC, c.n", options={**CROSS, "maxItemCount": 5}),
+          [2, 5, 8, 11, 1, 4, 7, 10, 0, 3, 6, 9])
+    equal(ask("SELECT VALUE c.n FROM c ORDER BY c.n OFFSET @o LIMIT 2", [{"name": "@o", "value": 4}]), [4, 5])
+    equal(sorted(ask("SELECT VALUE c.n FROM c WHERE EXISTS(SELECT VALUE l FROM l IN c.l WHERE l.v = 1)")),
+          [2, 5, 8, 11])
+    equal(ask("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.g FROM c)"), [3])
+    equal(sorted(ask("SELECT VALUE c.n & 3 FROM c WHERE c.n IN (5, 6)")), [1, 2])
+
+
+@test
 def partition_keys_of_all_kinds_work(w):
     link = w.container()["_self"]
     for value in ["text", "pé", 5, 1.5, True, None, ""]:

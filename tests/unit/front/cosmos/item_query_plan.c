@@ -235,3 +235,27 @@ TEST(item_query_plan, wrong_text_is_refused_like_the_query_itself)
     CHECK(cosmos_body_has(&answer, "SC1001"));
     cosmos_face_close(&f);
 }
+
+TEST(item_query_plan, groups_come_with_their_keys)
+{
+    static const struct row rows[] = {
+        {"SELECT c.g, COUNT(1) AS n FROM c GROUP BY c.g",                 "groupByExpressions",          "['c.g']"  },
+        { "SELECT c.g, COUNT(1) AS n FROM c GROUP BY c.g",                "groupByAliases",              "['g','n']"},
+        { "SELECT c.g, COUNT(1) AS n FROM c GROUP BY c.g",                "groupByAliasToAggregateType",
+         "{'g':null,'n':'Count'}"                                                                                   },
+        { "SELECT c.g, COUNT(1) AS n FROM c WHERE c.a GROUP BY c.g, c.h", "rewrittenQuery",
+         "'SELECT [{'item': c.g}, {'item': c.h}] AS groupByItems, {'g': c.g, 'n': {'item': "
+          "COUNT(1)}} AS payload FROM c WHERE (c.a) GROUP BY c.g, c.h'"                                             },
+        { "SELECT VALUE MAX(c.n) FROM c GROUP BY c.g",                    "aggregates",                  "['Max']"  },
+        { "SELECT VALUE COUNTIF(c.n) FROM c GROUP BY c.g",                "rewrittenQuery",
+         "'SELECT [{'item': c.g}] AS groupByItems, [{'item': COUNTIF(c.n)}] AS payload FROM c "
+          "GROUP BY c.g'"                                                                                           },
+        { "SELECT VALUE c.g FROM c GROUP BY c.g OFFSET 1 LIMIT 2",        "rewrittenQuery",
+         "'SELECT [{'item': c.g}] AS groupByItems, c.g AS payload FROM c GROUP BY c.g'"                             },
+        { "SELECT VALUE c.g FROM c GROUP BY c.g OFFSET 1 LIMIT 2",        "offset",                      "1"        },
+        { "SELECT c.g, COUNT(1) + 1 AS n FROM c GROUP BY c.g",            "rewrittenQuery",              "''"       },
+        { "SELECT c.g FROM c GROUP BY c.g ORDER BY c.g",                  "rewrittenQuery",              "''"       },
+        { "SELECT DISTINCT c.g FROM c GROUP BY c.g, c.h",                 "rewrittenQuery",              "''"       },
+    };
+    CHECK_PLANS(rows);
+}
