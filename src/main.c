@@ -16,6 +16,7 @@
 #include "base/base.h"
 #include "engine/engine.h"
 #include "front/cosmos/cosmos.h"
+#include "front/mongo/mongo.h"
 #include "server/server.h"
 #include "storage/storage.h"
 
@@ -39,6 +40,7 @@ static int run_check(struct arena *arena, const struct config *config);
 static int print_help(struct arena *arena);
 static int print_routes(struct arena *arena);
 static int print_functions(struct arena *arena);
+static int print_commands(struct arena *arena);
 
 int main(int argument_count, char **arguments)
 {
@@ -73,6 +75,8 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
         return print_routes(arena);
     if (strcmp(word, "functions") == 0)
         return print_functions(arena);
+    if (strcmp(word, "commands") == 0)
+        return print_commands(arena);
     if (strcmp(word, "check") == 0)
         command = COMMAND_CHECK;
     else if (strcmp(word, "serve") != 0)
@@ -114,6 +118,7 @@ static int print_help(struct arena *arena)
                        "\nmayfly routes               list the operations of the Cosmos DB "
                        "API, and which of them are served\n"
                        "mayfly functions            list the functions of the Cosmos DB SQL\n"
+                       "mayfly commands             list the commands of the MongoDB protocol\n"
                        "mayfly --version | --help\n\nThe server answers over HTTP:\n");
     pages_describe(&text);
     return print_text(&text);
@@ -147,6 +152,21 @@ static int print_functions(struct arena *arena)
                        "every result for arguments of the wrong kind, unless the sentence says "
                        "otherwise.\n\n");
     cosmos_describe_functions(&text);
+    return print_text(&text);
+}
+
+/* The page docs/mongo-commands.md. */
+static int print_commands(struct arena *arena)
+{
+    struct buffer text = buffer_in(arena);
+
+    buffer_append_text(&text,
+                       "# Commands of the MongoDB protocol\n\n"
+                       "Written by `mayfly commands`, from the table that the server itself goes "
+                       "by; a test compares them.\n"
+                       "What is not served is answered with an error that says so; a command that "
+                       "is not in the table is unknown.\n\n");
+    mongo_describe_commands(&text);
     return print_text(&text);
 }
 
@@ -263,43 +283,95 @@ static status open_tls(const struct config *config, struct arena *arena, struct 
     return STATUS_OK;
 }
 
+/* The faces, on their way from opened to served. */
+struct faces {
+    struct port port;
+    struct http_service service;
+    struct mongo *mongo; /* NULL: not served */
+    struct tls *tls;
+    struct server *server;
+};
+
+static status open_faces(struct house *house, const struct config *config, struct arena *arena,
+                         struct faces *faces)
+{
+    struct cosmos_options cosmos = { .engine = house->engine,
+                                     .log = &house->log,
+                                     .metrics = &house->metrics,
+                                     .machine_time = clock_source_system(),
+                                     .master_key = config->master_key,
+                                     .read_only_key = config->read_only_key,
+                                     .enforces_throughput = config->enforces_throughput };
+    struct mongo_options mongo = { .engine = house->engine,
+                                   .log = &house->log,
+                                   .metrics = &house->metrics,
+                                   .set_name = config->set_name,
+                                   .version = version,
+                                   .has_test_commands = config->has_test_commands };
+
+    faces->port.pages = (struct pages){ .engine = house->engine,
+                                        .has_test_commands = config->has_test_commands };
+    faces->service = (struct http_service){
+        .handler = answer, .refuser = refuse, .handler_context = &faces->port, .clock = house->clock
+    };
+    TRY(cosmos_open(&cosmos, arena, &faces->port.face));
+    if (config->has_mongo)
+        TRY(mongo_open(&mongo, arena, &faces->mongo));
+    return open_tls(config, arena, &faces->tls);
+}
+
+static void close_faces(struct faces *faces)
+{
+    if (faces->server)
+        server_close(faces->server);
+    if (faces->tls)
+        tls_close(faces->tls);
+    mongo_close(faces->mongo);
+    cosmos_close(faces->port.face);
+}
+
+/* Says where clients come in, which with port 0 nobody knows before. */
+static status listen_all(struct faces *faces, const struct config *config, struct arena *arena,
+                         struct buffer *ready)
+{
+    struct offer http = { .protocol = http_protocol(),
+                          .context = &faces->service,
+                          .tls = faces->tls };
+    struct offer mongo = { .protocol = mongo_protocol(),
+                           .context = faces->mongo,
+                           .tls = faces->tls };
+    struct address actual;
+    char text[ADDRESS_TEXT_BYTES];
+
+    TRY(server_listen(faces->server, arena, &config->cosmos, http, &actual));
+    address_format(&actual, text);
+    buffer_append_format(ready, "mayfly ready cosmos=http://%s", text);
+    if (faces->mongo) {
+        TRY(server_listen(faces->server, arena, &config->mongo, mongo, &actual));
+        address_format(&actual, text);
+        TRY(mongo_announce(faces->mongo, text));
+        buffer_append_format(ready, " mongo=mongodb://%s", text);
+    }
+    buffer_append_text(ready, "\n");
+    return STATUS_OK;
+}
+
 static status serve_until_stopped(struct house *house, const struct config *config,
                                   struct arena *arena)
 {
-    struct port port = {
-        .pages = {.engine = house->engine, .has_test_commands = config->has_test_commands}
-    };
-    struct http_service service = {
-        .handler = answer, .refuser = refuse, .handler_context = &port, .clock = house->clock
-    };
-    struct cosmos_options options = { .engine = house->engine,
-                                      .log = &house->log,
-                                      .metrics = &house->metrics,
-                                      .machine_time = clock_source_system(),
-                                      .master_key = config->master_key,
-                                      .read_only_key = config->read_only_key,
-                                      .enforces_throughput = config->enforces_throughput };
-    struct offer offer = { .protocol = http_protocol(), .context = &service };
-    struct server *server = NULL;
-    struct address actual;
-    char text[ADDRESS_TEXT_BYTES];
+    struct buffer ready = buffer_in(arena);
+    struct faces faces = { 0 };
     status s;
 
-    TRY(cosmos_open(&options, arena, &port.face));
-    TRY_GOTO(open_tls(config, arena, &offer.tls), done);
-    TRY_GOTO(server_open(&house->log, &house->metrics, arena, &server), done);
-    TRY_GOTO(server_listen(server, arena, &config->cosmos, offer, &actual), done);
-    TRY_GOTO(server_start(server, arena), done);
-    address_format(&actual, text);
-    printf("mayfly ready cosmos=http://%s\n", text);
+    TRY_GOTO(open_faces(house, config, arena, &faces), done);
+    TRY_GOTO(server_open(&house->log, &house->metrics, arena, &faces.server), done);
+    TRY_GOTO(listen_all(&faces, config, arena, &ready), done);
+    TRY_GOTO(server_start(faces.server, arena), done);
+    print_text(&ready);
     fflush(stdout);
-    server_run(server);
+    server_run(faces.server);
 done:
-    if (server)
-        server_close(server);
-    if (offer.tls)
-        tls_close(offer.tls);
-    cosmos_close(port.face);
+    close_faces(&faces);
     return s;
 }
 

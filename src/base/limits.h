@@ -122,6 +122,22 @@
 /* Items that go in one commit when a whole partition key is deleted. */
 #define LIMIT_PARTITION_DELETE_BATCH 500
 
+/* A message of the wire protocol, and the document sequences in it. */
+#define LIMIT_WIRE_MESSAGE_BYTES 48000000
+#define LIMIT_WIRE_SEQUENCES 8
+/* Operations of one write command; documents that go in one commit of it. */
+#define LIMIT_WRITE_COMMAND_OPERATIONS 100000
+#define LIMIT_WRITE_COMMAND_COMMIT 1000
+/* A first batch of a cursor unless the client says otherwise; no batch has more bytes, but one document. */
+#define LIMIT_CURSOR_FIRST_BATCH 101
+#define LIMIT_CURSOR_BATCH_BYTES (16 * 1024 * 1024)
+/* How long a logical session lives without being used, in minutes. */
+#define LIMIT_LOGICAL_SESSION_MINUTES 30
+/* Cursors open at a time, how long one may lie idle, and the memory of one. */
+#define LIMIT_CURSORS 10000
+#define LIMIT_CURSOR_IDLE_MS (10 * 60 * 1000)
+#define LIMIT_CURSOR_BYTES (128 * 1024 * 1024)
+
 /* ---- the server room ---- */
 /* Connections open at the same time; one more is refused at once. */
 #define LIMIT_CONNECTIONS 10000

@@ -213,6 +213,27 @@ static status check_address(struct arena *arena, const char *text, struct config
     return STATUS_OK;
 }
 
+static status check_mongo(struct arena *arena, const char *text, const char *set_name,
+                          struct config *out)
+{
+    out->set_name = set_name;
+    if (set_name[0] == '\0')
+        return status_of(INVALID, "--replset is empty; expected the name of a replica set");
+    if (text[0] == '\0')
+        return STATUS_OK;
+    status s = address_parse(arena, text, &out->mongo);
+    if (s.code != OK)
+        return status_in(arena, s, "--mongo");
+    if (!address_is_loopback(&out->mongo))
+        return status_fail(arena, INVALID,
+                           "--mongo %s can be reached from other machines, and anybody there could "
+                           "read and write everything; use an address of this machine only, such "
+                           "as 127.0.0.1:27017",
+                           text);
+    out->has_mongo = true;
+    return STATUS_OK;
+}
+
 static status check_keys(struct arena *arena, const char *path, struct config *out)
 {
     struct key_file keys;
@@ -278,11 +299,6 @@ static status check_texts(struct arena *arena, const struct option_texts *given,
 
     for (size_t i = 0; i < OPTION_COUNT; i++)
         texts[i] = given->texts[i] ? given->texts[i] : table[i].default_text;
-    if (texts[OPTION_mongo][0] != '\0')
-        return status_fail(arena, UNSUPPORTED,
-                           "--mongo %s: this version does not speak the MongoDB protocol yet; "
-                           "leave the option out",
-                           texts[OPTION_mongo]);
     out->data = texts[OPTION_data];
     if (out->data[0] == '\0')
         return status_of(INVALID, "--data is empty; expected a directory");
@@ -292,6 +308,7 @@ static status check_texts(struct arena *arena, const struct option_texts *given,
                            texts[OPTION_log_level]);
     TRY(check_keys(arena, texts[OPTION_key_file], out));
     TRY(check_address(arena, texts[OPTION_cosmos], out));
+    TRY(check_mongo(arena, texts[OPTION_mongo], texts[OPTION_replset], out));
     TRY(check_certificate(texts[OPTION_cert], texts[OPTION_key], out));
     TRY(check_seconds(arena, texts[OPTION_purger_pause], &out->purger_pause_s));
     out->enforces_throughput = strcmp(texts[OPTION_enforce_throughput], flag_is_set) == 0;

@@ -18,6 +18,9 @@ enum storage_kind { STORAGE_KIND_ROCKSDB, STORAGE_KIND_MEMORY };
 struct config {
     const char *data;
     struct address cosmos;
+    bool has_mongo;       /* the other protocol is served too */
+    struct address mongo; /* where; loopback only */
+    const char *set_name; /* of the replica set that its clients see */
     enum storage_kind storage;
     enum log_level log_level;
     int purger_pause_s;

@@ -39,11 +39,16 @@ static status fail(struct checker *c, const struct place *place, status_code cod
 
 status document_check(struct arena *arena, bytes document)
 {
+    return document_check_upto(arena, document, LIMIT_DOCUMENT_BYTES);
+}
+
+status document_check_upto(struct arena *arena, bytes document, size_t bytes_max)
+{
     struct checker c = { .arena = arena, .data = document.data };
 
-    if (document.len > LIMIT_DOCUMENT_BYTES)
-        return status_fail(arena, TOO_LARGE, "document has %zu bytes, limit %d", document.len,
-                           LIMIT_DOCUMENT_BYTES);
+    if (document.len > bytes_max)
+        return status_fail(arena, TOO_LARGE, "document has %zu bytes, limit %zu", document.len,
+                           bytes_max);
     TRY(check_document(&c, NULL, document.len));
     if (c.at != document.len)
         return fail(&c, NULL, INVALID, "%zu bytes follow the document", document.len - c.at);

@@ -49,6 +49,8 @@ struct field {
 /* Untrusted bytes: lengths, nesting, UTF-8, known types, size. INVALID or TOO_LARGE with the offset
  * and the name of the field. Everything below expects documents that passed this check. */
 MUST_USE status document_check(struct arena *arena, bytes document);
+/* The same for what is not stored and may be larger, such as a message with documents in it. */
+MUST_USE status document_check_upto(struct arena *arena, bytes document, size_t bytes_max);
 
 /* Walks the fields of a checked document or array in stored order. */
 struct document_walk {

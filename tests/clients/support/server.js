@@ -72,12 +72,14 @@ class Server {
         const timer = setTimeout(() => this.process.kill("SIGKILL"), START_SECONDS_MAX * 1000);
         for await (const line of lines) {
             const certificate = /^mayfly certificate (.+)$/.exec(line);
-            const ready = /^mayfly ready cosmos=(http:\/\/127\.0\.0\.1:(\d+))$/.exec(line);
+            const ready =
+                /^mayfly ready cosmos=(http:\/\/127\.0\.0\.1:(\d+))(?: mongo=(mongodb:\/\/127\.0\.0\.1:\d+))?$/.exec(line);
             if (certificate) this.certificate = certificate[1];
             if (!ready) continue;
             clearTimeout(timer);
             this.url = ready[1];
             this.port = Number(ready[2]);
+            this.mongoUrl = ready[3];
             return;
         }
         clearTimeout(timer);

@@ -1,0 +1,339 @@
+/* Command: from a message to a reply.
+ *
+ *   name -> row of commands.def -> generic fields -> may they -> request of the engine -> handler
+ *        -> reply | fault | later
+ *
+ * Every step can fail the command; whatever fails becomes one error document in finish(). A command that
+ * ends with a commit is finished by the thread that committed.
+ *
+ * Keeps: every reply has `ok`, the time of the operation and the time of the cluster; a command is not
+ * touched after its commit was queued.
+ * Threads: a worker, then perhaps a committing thread; never two at once. Start reading at command_run(). */
+#include "front/mongo/command.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "front/mongo/handlers.h"
+#include "front/mongo/session.h"
+
+static const struct command_row table[] = {
+#define COMMAND(word, function, who, traits, sentence) { #word, function, who, traits, sentence },
+#define COMMAND_NOT(word, who, traits, sentence) { #word, NULL, who, traits, sentence },
+#include "front/mongo/commands.def"
+#undef COMMAND
+#undef COMMAND_NOT
+};
+
+/* ---- finding ---------------------------------------------------------------------------------------- */
+
+static int compare_row(const void *name, const void *row)
+{
+    return bytes_compare(*(const bytes *)name,
+                         bytes_of_text(((const struct command_row *)row)->name));
+}
+
+static const struct command_row *find_row(bytes name)
+{
+    return bsearch(&name, table, ARRAY_COUNT(table), sizeof(table[0]), compare_row);
+}
+
+void mongo_describe_commands(struct buffer *out)
+{
+    buffer_append_text(out, "| command | served | what it does |\n|---|---|---|\n");
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        ASSERT(i == 0 || strcmp(table[i - 1].name, table[i].name) < 0);
+        buffer_append_format(out, "| `%s` | %s | %s |\n", table[i].name,
+                             table[i].handler ? "yes" : "no", table[i].help);
+    }
+}
+
+static status find_command(struct command *command)
+{
+    struct document_walk walk = document_fields(command->message->body);
+    struct field first;
+
+    if (!document_next(&walk, &first))
+        return command_fail(command, ERROR_CommandNotFound, "the message names no command");
+    command->name = first.name;
+    command->target = first.value;
+    command->row = find_row(first.name);
+    if (command->row &&
+        (!(command->row->traits & TRAIT_TEST_ONLY) || command->face->has_test_commands))
+        return STATUS_OK;
+    return command_fail(command, ERROR_CommandNotFound, "no such command: '%.*s'",
+                        (int)first.name.len, (const char *)first.name.data);
+}
+
+/* ---- generic fields --------------------------------------------------------------------------------- */
+
+static status check_database(struct command *command)
+{
+    enum { NAME_BYTES_MAX = 63 };
+    static const char forbidden[] = "/\\. \"$*<>:|?";
+    bytes name = command->database;
+    bool is_bad = name.len == 0 || name.len > NAME_BYTES_MAX;
+
+    for (size_t i = 0; i < name.len && !is_bad; i++)
+        is_bad = memchr(forbidden, name.data[i], sizeof(forbidden)) != NULL; /* NUL too */
+    if (is_bad && !bytes_equal(name, BYTES_LITERAL("$external")))
+        return command_fail(command, ERROR_InvalidNamespace,
+                            "Invalid database name: '%.*s'; 1 to %d bytes without any of %s",
+                            (int)name.len, (const char *)name.data, NAME_BYTES_MAX, forbidden);
+    return STATUS_OK;
+}
+
+static status read_database(struct command *command)
+{
+    struct value value;
+
+    if (command->message->kind == WIRE_QUERY) {
+        command->database = command->message->database;
+        return check_database(command);
+    }
+    if (!document_find(command->message->body, "$db", &value))
+        return command_fail(command, ERROR_Location40571, "OP_MSG requests require a $db argument");
+    if (value.type != VALUE_STRING)
+        return command_fail(command, ERROR_TypeMismatch,
+                            "the field '$db' must be of type string, not %s",
+                            argument_type_name(value.type));
+    command->database = value_text(value);
+    return check_database(command);
+}
+
+static status read_time_limit(struct command *command)
+{
+    struct value value;
+
+    if (!document_find(command->message->body, "maxTimeMS", &value) || value.type == VALUE_NULL)
+        return STATUS_OK;
+    if (!value_is_number(value))
+        return command_fail(command, ERROR_TypeMismatch, "maxTimeMS must be a number, not %s",
+                            argument_type_name(value.type));
+    command->max_time_ms = argument_number(value, 0);
+    if (command->max_time_ms < 0 || command->max_time_ms > INT32_MAX)
+        return command_fail(command, ERROR_BadValue,
+                            "maxTimeMS is %lld; 0 to %d milliseconds are possible",
+                            (long long)command->max_time_ms, INT32_MAX);
+    return STATUS_OK;
+}
+
+static status read_session(struct command *command)
+{
+    bytes body = command->message->body;
+    struct value value;
+
+    if (document_find(body, "lsid", &value)) {
+        if (value.type != VALUE_DOCUMENT)
+            return command_fail(command, ERROR_TypeMismatch, "lsid must be an object, not %s",
+                                argument_type_name(value.type));
+        command->lsid = value;
+    }
+    if (document_find(body, "txnNumber", &value) && value_as_int64(value, &command->txn_number))
+        command->has_txn_number = true;
+    if (document_find(body, "startTransaction", &value) ||
+        document_find(body, "autocommit", &value))
+        return command_fail(command, ERROR_IllegalOperation,
+                            "multi-document transactions are not supported by mayfly yet; writes "
+                            "of one document, and of one command, are atomic by themselves");
+    return STATUS_OK;
+}
+
+static status check_version(struct command *command)
+{
+    bytes body = command->message->body;
+    struct value value, strict;
+
+    if (!document_find(body, "apiVersion", &value)) {
+        if (document_find(body, "apiStrict", &strict))
+            return command_fail(command, ERROR_InvalidOptions,
+                                "Provided apiStrict value without an apiVersion");
+        return STATUS_OK;
+    }
+    if (value.type != VALUE_STRING || !bytes_equal(value_text(value), BYTES_LITERAL("1")))
+        return command_fail(command, ERROR_APIVersionError, "API version must be \"1\"");
+    if (document_find(body, "apiStrict", &strict) && argument_flag(strict, false) &&
+        !(command->row->traits & TRAIT_STABLE))
+        return command_fail(command, ERROR_APIStrictError,
+                            "Provided apiStrict:true, but the command %s is not in API Version 1",
+                            command->row->name);
+    return STATUS_OK;
+}
+
+static status check_place(struct command *command)
+{
+    if ((command->row->traits & TRAIT_ADMIN_ONLY) &&
+        !bytes_equal(command->database, BYTES_LITERAL("admin")))
+        return command_fail(command, ERROR_Unauthorized,
+                            "%s may only be run against the admin database.", command->row->name);
+    if (command->message->kind == WIRE_QUERY && command->row->access != ACCESS_ANYONE)
+        return command_fail(command, ERROR_UnsupportedOpQueryCommand,
+                            "Unsupported OP_QUERY command: %s. The client driver may require an "
+                            "upgrade.",
+                            command->row->name);
+    return STATUS_OK;
+}
+
+/* ---- the way in ------------------------------------------------------------------------------------- */
+
+static status begin_request(struct command *command)
+{
+    TRY(request_begin(command->face->engine, command->arena, &command->request));
+    command->has_request = true;
+    return STATUS_OK;
+}
+
+static void end_request(struct command *command)
+{
+    if (command->has_request)
+        request_end(&command->request);
+    command->has_request = false;
+}
+
+status command_renew(struct command *command)
+{
+    end_request(command);
+    return begin_request(command);
+}
+
+status command_check_time(struct command *command)
+{
+    if (command->max_time_ms == 0)
+        return STATUS_OK;
+    int64_t spent = clock_monotonic(engine_clock(command->face->engine)) - command->started_ms;
+    if (spent <= command->max_time_ms)
+        return STATUS_OK;
+    return command_fail(command, ERROR_MaxTimeMSExpired, "operation exceeded time limit of %lld ms",
+                        (long long)command->max_time_ms);
+}
+
+static status run(struct command *command)
+{
+    TRY(find_command(command));
+    TRY(read_database(command));
+    TRY(check_place(command));
+    TRY(check_version(command));
+    TRY(read_time_limit(command));
+    TRY(read_session(command));
+    if (!command->row->handler)
+        return command_fail(command, ERROR_CommandNotSupported, "mayfly does not support %s: %s",
+                            command->row->name, command->row->help);
+    if (!(command->row->traits & TRAIT_NO_REQUEST))
+        TRY(begin_request(command));
+    return command->row->handler(command);
+}
+
+/* ---- the way out ------------------------------------------------------------------------------------ */
+
+status command_fail(struct command *command, int32_t code, const char *format, ...)
+{
+    va_list args;
+
+    if (command->fault.code != ERROR_NONE)
+        return status_of(INVALID, "the command failed");
+    va_start(args, format);
+    const char *message = arena_format_args(command->arena, format, args);
+    va_end(args);
+    return fault_raise(command->arena, &command->fault, code, "%s",
+                       message ? message : "no memory to say what failed");
+}
+
+/* Drivers try these again by themselves. */
+static bool is_retryable(int32_t code)
+{
+    return code == ERROR_ExceededTimeLimit || code == ERROR_NotWritablePrimary ||
+           code == ERROR_ShutdownInProgress || code == ERROR_InterruptedAtShutdown;
+}
+
+static void append_times(struct command *command)
+{
+    static const uint8_t no_signature[20];
+    bool is_write = command->row && (command->row->traits & TRAIT_WRITE);
+    uint64_t now = face_cluster_time(command->face, is_write);
+    struct buffer *out = &command->reply;
+
+    size_t times = reply_begin(out, "$clusterTime");
+    reply_timestamp(out, "clusterTime", now);
+    size_t signature = reply_begin(out, "signature");
+    reply_binary(out, "hash", 0, bytes_of(no_signature, sizeof(no_signature)));
+    reply_int64(out, "keyId", 0);
+    document_end(out, signature);
+    document_end(out, times);
+    reply_timestamp(out, "operationTime", now);
+}
+
+static void render_fault(struct command *command, status outcome)
+{
+    struct buffer *out = &command->reply;
+
+    if (command->fault.code == ERROR_NONE)
+        command->fault = fault_of(outcome);
+    *out = buffer_in(command->arena);
+    command->reply_begun = document_begin(out);
+    reply_double(out, "ok", 0);
+    fault_append(out, &command->fault);
+    if (command->has_txn_number && is_retryable(command->fault.code)) {
+        size_t labels = reply_begin_array(out, "errorLabels");
+        reply_text(out, "0", "RetryableWriteError");
+        document_end(out, labels);
+    }
+}
+
+/* Fills in the reply and gives the engine's request back; what the reply needs lies in the arena. */
+static void finish(struct command *command, status outcome)
+{
+    if (outcome.code != OK)
+        render_fault(command, outcome);
+    else
+        reply_double(&command->reply, "ok", 1);
+    append_times(command);
+    document_end(&command->reply, command->reply_begun);
+    end_request(command);
+}
+
+bytes command_reply(struct command *command)
+{
+    /* {ok: 0.0} */
+    static const uint8_t failed[] = { 17, 0, 0, 0, 1, 'o', 'k', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+    bytes document;
+
+    if (buffer_finish(&command->reply, &document).code != OK)
+        return bytes_of(failed, sizeof(failed));
+    return document;
+}
+
+bool command_run(struct command *command)
+{
+    bool is_later = false;
+
+    command->reply = buffer_in(command->arena);
+    command->reply_begun = document_begin(&command->reply);
+    command->lsid = (struct value){ .type = VALUE_MISSING };
+    command->is_later = &is_later;
+    command->started_ms = clock_monotonic(engine_clock(command->face->engine));
+    status s = run(command);
+    if (is_later)
+        return false;
+    finish(command, s);
+    return true;
+}
+
+static void committed(void *context, status outcome)
+{
+    struct command *command = context;
+
+    command->outcome = outcome;
+    finish(command, command->on_committed(command));
+    command->finish(command);
+}
+
+status command_commit(struct command *command, struct write_op *ops, size_t count,
+                      enum write_mode mode, command_handler *done)
+{
+    bool *is_later = command->is_later; /* on the stack of command_run(), which waits for us */
+
+    command->on_committed = done;
+    TRY(document_write_begin(&command->request, ops, count, mode, committed, command));
+    *is_later = true;
+    return STATUS_OK;
+}

@@ -1,0 +1,43 @@
+/* What lives as long as the face. Inside the face only. */
+#ifndef FRONT_MONGO_FACE_H
+#define FRONT_MONGO_FACE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "front/mongo/mongo.h"
+
+struct stream_table;
+
+enum { FACE_ADDRESS_BYTES = 300, OBJECT_ID_BYTES = 12 };
+
+/* What this server says it is. */
+#define FACE_VERSION "7.0.0"
+enum { FACE_VERSION_MAJOR = 7, FACE_VERSION_MINOR = 0, FACE_WIRE_VERSION = 21 };
+
+/* Immutable after mongo_open but for what says otherwise. */
+struct mongo {
+    struct engine *engine;
+    const struct log *log;
+    struct metrics *metrics;
+    const char *set_name;
+    const char *program_version;
+    bool has_test_commands;
+    time_ms started_at;
+    char address[FACE_ADDRESS_BYTES]; /* set before the first client comes */
+    uint8_t process_id[OBJECT_ID_BYTES];
+    struct stream_table *streams;
+
+    _Atomic int32_t next_request_id;
+    _Atomic int32_t next_connection_id;
+    _Atomic int32_t connection_count;
+    _Atomic uint64_t cluster_time; /* the newest that was handed out: seconds, then a counter */
+    _Atomic uint32_t object_count; /* of the ids made here */
+};
+
+/* Seconds in the upper half, a counter below; never runs back. `is_write`: a new one. */
+uint64_t face_cluster_time(struct mongo *face, bool is_write);
+/* A new ObjectId. */
+void face_make_object_id(struct mongo *face, uint8_t out[OBJECT_ID_BYTES]);
+
+#endif

@@ -1,0 +1,190 @@
+/* Find: documents that fulfil a filter, batch by batch.
+ *
+ * Between batches the cursor keeps the filter and a position; each batch looks the collection up again and
+ * goes on behind the position at its own time. A collection that was dropped meanwhile ends the cursor.
+ *
+ * Start reading at serve_find(). */
+#include "front/mongo/handlers.h"
+#include "front/mongo/select.h"
+#include "front/mongo/stream.h"
+
+/* In the memory of the stream. */
+struct finding {
+    uint32_t collection_id;
+    bytes filter;
+    int64_t skip;  /* still to be passed over */
+    int64_t limit; /* still to be given; negative: no limit */
+    struct buffer position;
+    bool is_over;
+    struct select *select; /* during a batch */
+};
+
+static status begin(void *state, struct command *command)
+{
+    struct finding *finding = state;
+    const struct collection *collection = catalog_find_by_id(&command->request,
+                                                             finding->collection_id);
+
+    if (finding->is_over)
+        return STATUS_OK;
+    if (!collection)
+        return command_fail(command, ERROR_QueryPlanKilled,
+                            "collection dropped between two batches of a cursor");
+    struct select_spec spec = { .collection = collection,
+                                .filter = finding->filter,
+                                .after = bytes_of(finding->position.data, finding->position.len) };
+    return select_open(command, &spec, &finding->select);
+}
+
+static status next(void *state, struct command *command, bytes *document_out, bool *has_out)
+{
+    struct finding *finding = state;
+    struct select_row row;
+
+    (void)command;
+    *has_out = false;
+    if (finding->is_over || finding->limit == 0)
+        return STATUS_OK;
+    do {
+        TRY(select_next(finding->select, &row, has_out));
+        if (!*has_out)
+            return STATUS_OK;
+    } while (finding->skip-- > 0);
+    finding->skip = 0;
+    *document_out = row.document;
+    if (finding->limit > 0)
+        finding->limit--;
+    return STATUS_OK;
+}
+
+static void end(void *state, struct command *command)
+{
+    struct finding *finding = state;
+
+    (void)command;
+    if (!finding->select)
+        return;
+    finding->is_over = select_is_over(finding->select);
+    finding->position.len = 0;
+    buffer_append(&finding->position, select_position(finding->select));
+    if (finding->position.is_failed)
+        finding->is_over = true;
+    select_close(finding->select);
+    finding->select = NULL;
+}
+
+/* A stream that has nothing to give, for collections that are not there. */
+static status next_of_nothing(void *state, struct command *command, bytes *document_out,
+                              bool *has_out)
+{
+    (void)state;
+    (void)command;
+    (void)document_out;
+    *has_out = false;
+    return STATUS_OK;
+}
+
+struct find_wish {
+    bytes filter;
+    int64_t skip, limit;
+    struct stream_wish stream;
+};
+
+static status open_stream(const struct collection *collection, const struct find_wish *wish,
+                          struct stream *stream)
+{
+    struct stream_source source = { .next = next_of_nothing };
+    struct finding *finding;
+
+    if (collection) {
+        TRY(ARENA_NEW(stream_arena(stream), 1, &finding));
+        *finding = (struct finding){ .collection_id = collection->id,
+                                     .skip = wish->skip,
+                                     .limit = wish->limit,
+                                     .position = buffer_in(stream_arena(stream)) };
+        TRY(arena_copy(stream_arena(stream), wish->filter, &finding->filter));
+        source =
+            (struct stream_source){ .begin = begin, .next = next, .end = end, .state = finding };
+    }
+    stream_set_source(stream, &source);
+    return STATUS_OK;
+}
+
+/* A first batch that reaches the limit is the last. */
+static void shape_batch(struct find_wish *wish)
+{
+    struct stream_wish *stream = &wish->stream;
+    int64_t batch = stream->batch_size < 0 ? LIMIT_CURSOR_FIRST_BATCH : stream->batch_size;
+
+    if (wish->limit > 0 && batch > 0 && wish->limit <= batch) {
+        stream->batch_size = wish->limit;
+        stream->is_single = true;
+    }
+}
+
+static status read_wish(struct command *command, struct find_wish *out)
+{
+    static const struct argument table[] = {
+        {"filter",               ARGUMENT_DOCUMENT,         false},
+        { "sort",                ARGUMENT_DOCUMENT,         false},
+        { "projection",          ARGUMENT_DOCUMENT,         false},
+        { "hint",                ARGUMENT_DOCUMENT_OR_TEXT, false},
+        { "skip",                ARGUMENT_NUMBER,           false},
+        { "limit",               ARGUMENT_NUMBER,           false},
+        { "batchSize",           ARGUMENT_NUMBER,           false},
+        { "singleBatch",         ARGUMENT_FLAG,             false},
+        { "noCursorTimeout",     ARGUMENT_FLAG,             false},
+        { "max",                 ARGUMENT_DOCUMENT,         false},
+        { "min",                 ARGUMENT_DOCUMENT,         false},
+        { "returnKey",           ARGUMENT_FLAG,             false},
+        { "showRecordId",        ARGUMENT_FLAG,             false},
+        { "tailable",            ARGUMENT_FLAG,             false},
+        { "awaitData",           ARGUMENT_FLAG,             false},
+        { "allowPartialResults", ARGUMENT_IGNORED,          false},
+        { "oplogReplay",         ARGUMENT_IGNORED,          false},
+        { "allowDiskUse",        ARGUMENT_IGNORED,          false},
+        { "collation",           ARGUMENT_DOCUMENT,         false},
+        { "let",                 ARGUMENT_DOCUMENT,         false},
+    };
+    enum { FILTER, SORT, PROJECTION, HINT, SKIP, LIMIT, BATCH_SIZE, SINGLE_BATCH, NO_TIMEOUT };
+    struct value given[ARRAY_COUNT(table)];
+
+    *out = (struct find_wish){ 0 };
+    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
+    TRY(command_collection_name(command, &out->stream.name));
+    out->filter = argument_document(given[FILTER]);
+    out->skip = argument_number(given[SKIP], 0);
+    out->limit = argument_number(given[LIMIT], 0);
+    out->stream.batch_size = argument_number(given[BATCH_SIZE], -1);
+    out->stream.is_single = argument_flag(given[SINGLE_BATCH], false);
+    out->stream.never_idles = argument_flag(given[NO_TIMEOUT], false);
+    if (out->skip < 0 || (given[BATCH_SIZE].type != VALUE_MISSING && out->stream.batch_size < 0))
+        return command_fail(command, ERROR_BadValue, "%s must not be negative",
+                            out->skip < 0 ? "skip" : "batchSize");
+    if (out->limit < 0) {
+        out->limit = out->limit == INT64_MIN ? INT64_MAX : -out->limit;
+        out->stream.is_single = true;
+    } else if (out->limit == 0) {
+        out->limit = -1;
+    }
+    return STATUS_OK;
+}
+
+status serve_find(struct command *command)
+{
+    const struct collection *collection;
+    struct find_wish wish;
+    struct stream *stream;
+
+    TRY(read_wish(command, &wish));
+    TRY(select_check(command, wish.filter));
+    TRY(command_find(command, wish.stream.name, &collection));
+    shape_batch(&wish);
+    TRY(stream_make(command, &stream));
+    status s = open_stream(collection, &wish, stream);
+    if (s.code != OK) {
+        stream_drop(stream);
+        return s;
+    }
+    return stream_reply(command, stream, &wish.stream);
+}

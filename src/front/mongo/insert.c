@@ -1,0 +1,212 @@
+/* Insert: new documents, one or many.
+ *
+ * One document is handed to the commit and the worker goes on. Many go in commits of LIMIT_WRITE_COMMAND_COMMIT
+ * documents. In order means: up to the first that fails, and nothing behind it. Such a commit is tried as a
+ * whole; if it fails, the documents in front of the first failure are written again without it. Without an
+ * order every document stands for itself.
+ *
+ * What fails is told by its number in the list; the command itself succeeds all the same.
+ *
+ * Keeps: nothing is touched after the commit was queued. Start reading at serve_insert(). */
+#include "front/mongo/handlers.h"
+#include "front/mongo/kept.h"
+#include "front/mongo/write_errors.h"
+
+/* Documents that were taken in, waiting for their commit. */
+struct insertion {
+    bytes name;
+    const struct collection *collection;
+    bool is_ordered;
+    struct write_op *ops;
+    struct value *ids;
+    size_t *numbers; /* of each operation, in the list */
+    size_t count;
+    int64_t inserted;
+    struct write_errors errors;
+};
+
+static status note_outcome(struct command *command, struct insertion *insertion, size_t at)
+{
+    const struct write_op *op = &insertion->ops[at];
+
+    if (op->outcome.code == OK) {
+        insertion->inserted++;
+        return STATUS_OK;
+    }
+    struct fault fault = fault_of(op->outcome);
+    if (op->outcome.code == EXISTS)
+        TRY(kept_fault_duplicate_id(command, insertion->name, insertion->ids[at], &fault));
+    return write_errors_add(&insertion->errors, insertion->numbers[at], &fault);
+}
+
+static status reply_inserted(struct command *command, struct insertion *insertion)
+{
+    reply_int32(&command->reply, "n", (int32_t)insertion->inserted);
+    write_errors_append(&insertion->errors, &command->reply);
+    return STATUS_OK;
+}
+
+/* ---- one document ----------------------------------------------------------------------------------- */
+
+/* On the committing thread. */
+static status reply_one(struct command *command)
+{
+    struct insertion *insertion = command->context;
+
+    TRY(command->outcome);
+    TRY(note_outcome(command, insertion, 0));
+    return reply_inserted(command, insertion);
+}
+
+/* ---- many ------------------------------------------------------------------------------------------- */
+
+static size_t first_failure(const struct insertion *insertion)
+{
+    size_t at = 0;
+
+    while (at < insertion->count && insertion->ops[at].outcome.code == OK)
+        at++;
+    return at;
+}
+
+/* Everything in front of the first failure; that one is noted. */
+static status commit_in_order(struct command *command, struct insertion *insertion)
+{
+    status s = document_write(&command->request, insertion->ops, insertion->count,
+                              WRITE_ALL_OR_NOTHING);
+
+    if (s.code == OK) {
+        insertion->inserted += (int64_t)insertion->count;
+        return s;
+    }
+    size_t failed = first_failure(insertion);
+    if (failed == insertion->count)
+        return s;
+    status why = insertion->ops[failed].outcome;
+    if (failed > 0) {
+        /* Each for itself: whoever wrote in between may have taken one of the ids. */
+        TRY(document_write(&command->request, insertion->ops, failed, WRITE_EACH));
+        for (size_t i = 0; i < failed; i++) {
+            TRY(note_outcome(command, insertion, i));
+            if (insertion->errors.count > 0)
+                return STATUS_OK;
+        }
+    }
+    insertion->ops[failed].outcome = why;
+    return note_outcome(command, insertion, failed);
+}
+
+static status commit_each(struct command *command, struct insertion *insertion)
+{
+    TRY(document_write(&command->request, insertion->ops, insertion->count, WRITE_EACH));
+    for (size_t i = 0; i < insertion->count; i++)
+        TRY(note_outcome(command, insertion, i));
+    return STATUS_OK;
+}
+
+static status commit(struct command *command, struct insertion *insertion)
+{
+    status s = STATUS_OK;
+
+    if (insertion->count > 0)
+        s = insertion->is_ordered ? commit_in_order(command, insertion)
+                                  : commit_each(command, insertion);
+    insertion->count = 0;
+    return s;
+}
+
+static bool is_over(const struct insertion *insertion)
+{
+    return insertion->is_ordered && insertion->errors.count > 0;
+}
+
+/* One document more; what cannot be stored is an error of its own. */
+static status take(struct command *command, struct insertion *insertion, size_t number,
+                   bytes document)
+{
+    struct kept kept;
+    status s = kept_take(command, insertion->collection, document, &kept);
+
+    if (s.code == OK) {
+        insertion->ops[insertion->count] = (struct write_op){ .collection = insertion->collection,
+                                                              .kind = WRITE_INSERT,
+                                                              .key = kept.key,
+                                                              .document = kept.bson,
+                                                              .own_ttl = kept.own_ttl };
+        insertion->ids[insertion->count] = kept.id;
+        insertion->numbers[insertion->count++] = number;
+        return s;
+    }
+    struct fault fault = command->fault.code != ERROR_NONE ? command->fault : fault_of(s);
+    command->fault = (struct fault){ 0 };
+    if (insertion->is_ordered)
+        TRY(commit(command, insertion));
+    return is_over(insertion) ? STATUS_OK : write_errors_add(&insertion->errors, number, &fault);
+}
+
+static status insert_all(struct command *command, struct insertion *insertion,
+                         struct argument_list *list)
+{
+    bytes document;
+    bool has;
+
+    for (size_t number = 0; !is_over(insertion); number++) {
+        TRY(command_list_next(command, list, &document, &has));
+        if (!has)
+            break;
+        TRY(take(command, insertion, number, document));
+        if (insertion->count == LIMIT_WRITE_COMMAND_COMMIT)
+            TRY(commit(command, insertion));
+    }
+    if (!is_over(insertion))
+        TRY(commit(command, insertion));
+    return reply_inserted(command, insertion);
+}
+
+static status prepare(struct command *command, struct insertion *insertion, size_t count)
+{
+    size_t room = count < LIMIT_WRITE_COMMAND_COMMIT ? count : LIMIT_WRITE_COMMAND_COMMIT;
+
+    TRY(ARENA_NEW(command->arena, room, &insertion->ops));
+    TRY(ARENA_NEW(command->arena, room, &insertion->ids));
+    TRY(ARENA_NEW(command->arena, room, &insertion->numbers));
+    write_errors_begin(&insertion->errors, command->arena);
+    return command_need(command, insertion->name, &insertion->collection);
+}
+
+status serve_insert(struct command *command)
+{
+    static const struct argument table[] = {
+        {"documents",                 ARGUMENT_LIST,    true },
+        { "ordered",                  ARGUMENT_FLAG,    false},
+        { "bypassDocumentValidation", ARGUMENT_IGNORED, false},
+        { "stmtId",                   ARGUMENT_IGNORED, false},
+        { "stmtIds",                  ARGUMENT_IGNORED, false},
+    };
+    enum { DOCUMENTS, ORDERED };
+    struct value given[ARRAY_COUNT(table)];
+    struct insertion *insertion;
+    struct argument_list list;
+    size_t count;
+
+    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
+    TRY(ARENA_NEW(command->arena, 1, &insertion));
+    TRY(command_collection_name(command, &insertion->name));
+    TRY(command_list(command, "documents", &list, &count));
+    if (count == 0)
+        return command_fail(command, ERROR_InvalidLength,
+                            "Write batch sizes must be between 1 and %d. Got 0 operations.",
+                            LIMIT_WRITE_COMMAND_OPERATIONS);
+    insertion->is_ordered = argument_flag(given[ORDERED], true);
+    TRY(prepare(command, insertion, count));
+    if (count > 1)
+        return insert_all(command, insertion, &list);
+    bytes document;
+    bool has;
+    TRY(command_list_next(command, &list, &document, &has));
+    TRY(take(command, insertion, 0, document));
+    if (insertion->count == 0)
+        return reply_inserted(command, insertion);
+    command->context = insertion;
+    return command_commit(command, insertion->ops, 1, WRITE_EACH, reply_one);
+}

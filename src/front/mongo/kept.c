@@ -1,0 +1,201 @@
+/* Kept: between documents of clients and documents of the engine.
+ *
+ * A document's key in the engine is the encoding of its _id, whatever its type, behind the partition key
+ * of the collection; a collection made through this face has none. Documents of another face have an `id`
+ * and are keyed by it, so its value is their _id here. Which of the two it is follows from the key: if the
+ * encoding of the stored _id is the key, the _id is the one.
+ *
+ * A field `ttl` means time to live where the collection has that switched on; only there a value that
+ * cannot be one is refused, because elsewhere it is a field like any other.
+ *
+ * Threads: the command's. */
+#include "front/mongo/kept.h"
+
+enum { TIMESTAMP_BYTES = 8 };
+
+bool kept_is_keyed_by_id(const struct collection *collection)
+{
+    return collection->definition.partition_path_count == 0;
+}
+
+status kept_id_key(struct arena *arena, struct value id, bytes *out)
+{
+    struct buffer encoded = buffer_in(arena);
+
+    key_append_value(&encoded, id, KEY_ASCENDING);
+    return buffer_finish(&encoded, out);
+}
+
+/* ---- taking in -------------------------------------------------------------------------------------- */
+
+static status check_id(struct command *command, struct value id)
+{
+    struct field field;
+
+    if (id.type == VALUE_ARRAY || id.type == VALUE_REGEX || id.type == VALUE_UNDEFINED)
+        return command_fail(command, ERROR_InvalidIdField, "The '_id' value cannot be of type %s",
+                            argument_type_name(id.type));
+    if (id.type != VALUE_DOCUMENT)
+        return STATUS_OK;
+    struct document_walk walk = document_fields(value_document(id));
+    while (document_next(&walk, &field)) {
+        if (field.name.len > 0 && field.name.data[0] == '$')
+            return command_fail(command, ERROR_DollarPrefixedFieldName,
+                                "_id fields may not contain '$'-prefixed fields: %.*s is not valid "
+                                "for storage.",
+                                (int)field.name.len, (const char *)field.name.data);
+    }
+    return STATUS_OK;
+}
+
+static bool is_empty_timestamp(struct value value)
+{
+    static const uint8_t zero[TIMESTAMP_BYTES];
+
+    return value.type == VALUE_TIMESTAMP && memcmp(value.raw.data, zero, sizeof(zero)) == 0;
+}
+
+/* Is it stored as it is: _id in front, and no timestamp that the server fills in? */
+static bool is_as_stored(bytes document)
+{
+    struct document_walk walk = document_fields(document);
+    struct field field;
+
+    if (!document_next(&walk, &field) || !bytes_equal(field.name, BYTES_LITERAL("_id")))
+        return false;
+    while (document_next(&walk, &field)) {
+        if (is_empty_timestamp(field.value))
+            return false;
+    }
+    return true;
+}
+
+static void append_filled(struct command *command, struct buffer *out, const struct field *field)
+{
+    const char *name = NULL;
+
+    if (is_empty_timestamp(field->value))
+        name = arena_format(command->arena, "%.*s", (int)field->name.len,
+                            (const char *)field->name.data);
+    if (name)
+        reply_timestamp(out, name, face_cluster_time(command->face, true));
+    else
+        document_append(out, field->name, field->value);
+}
+
+static status put_id_first(struct command *command, bytes document, bytes *out)
+{
+    struct document_walk walk = document_fields(document);
+    struct buffer copy = buffer_in(command->arena);
+    uint8_t made[OBJECT_ID_BYTES];
+    struct value id;
+    struct field field;
+
+    buffer_reserve(&copy, document.len + 32);
+    size_t begun = document_begin(&copy);
+    if (document_find(document, "_id", &id)) {
+        document_append(&copy, BYTES_LITERAL("_id"), id);
+    } else {
+        face_make_object_id(command->face, made);
+        reply_object_id(&copy, "_id", made);
+    }
+    while (document_next(&walk, &field)) {
+        if (!bytes_equal(field.name, BYTES_LITERAL("_id")))
+            append_filled(command, &copy, &field);
+    }
+    document_end(&copy, begun);
+    return buffer_finish(&copy, out);
+}
+
+static status take_ttl(struct command *command, const struct collection *collection, bytes document,
+                       int32_t *out)
+{
+    status s = expiry_own_ttl(command->arena, document, out);
+
+    if (s.code == OK)
+        return s;
+    *out = TTL_ABSENT;
+    if (collection->definition.default_ttl == TTL_OFF)
+        return STATUS_OK;
+    return command_fail(command, ERROR_BadValue,
+                        "time to live is on in this collection, and there: %s", s.message);
+}
+
+status kept_take(struct command *command, const struct collection *collection, bytes document,
+                 struct kept *out)
+{
+    *out = (struct kept){ .bson = document };
+    if (!is_as_stored(document))
+        TRY(put_id_first(command, document, &out->bson));
+    if (out->bson.len > LIMIT_DOCUMENT_BYTES)
+        return command_fail(command, ERROR_BSONObjectTooLarge,
+                            "object to insert too large. size in bytes: %zu, max size: %d",
+                            out->bson.len, LIMIT_DOCUMENT_BYTES);
+    document_find(out->bson, "_id", &out->id);
+    TRY(check_id(command, out->id));
+    TRY(take_ttl(command, collection, out->bson, &out->own_ttl));
+    return document_key_make(command->arena, collection, out->bson, out->id, &out->key);
+}
+
+/* ---- showing ---------------------------------------------------------------------------------------- */
+
+static bool is_key_of(struct arena *arena, struct value id, bytes key)
+{
+    struct buffer encoded = buffer_in(arena);
+
+    key_append_value(&encoded, id, KEY_ASCENDING);
+    return !encoded.is_failed && bytes_equal(bytes_of(encoded.data, encoded.len), key);
+}
+
+status kept_show(struct arena *arena, struct document_key key, bytes bson, bytes *out)
+{
+    struct document_walk walk = document_fields(bson);
+    struct buffer copy = buffer_in(arena);
+    struct field field;
+    struct value id;
+
+    *out = bson;
+    struct document_walk first = walk;
+    if (document_next(&first, &field) && bytes_equal(field.name, BYTES_LITERAL("_id")) &&
+        is_key_of(arena, field.value, key.id))
+        return STATUS_OK;
+    if (!document_find(bson, "_id", &id) || !is_key_of(arena, id, key.id))
+        document_find(bson, "id", &id);
+    buffer_reserve(&copy, bson.len + id.raw.len + 8);
+    size_t begun = document_begin(&copy);
+    document_append(&copy, BYTES_LITERAL("_id"), id);
+    while (document_next(&walk, &field)) {
+        if (!bytes_equal(field.name, BYTES_LITERAL("_id")))
+            document_append(&copy, field.name, field.value);
+    }
+    document_end(&copy, begun);
+    return buffer_finish(&copy, out);
+}
+
+/* ---- duplicates ------------------------------------------------------------------------------------- */
+
+status kept_fault_duplicate_id(struct command *command, bytes name, struct value id,
+                               struct fault *out)
+{
+    struct buffer shown = buffer_in(command->arena), details = buffer_in(command->arena);
+    bytes namespace = command_namespace(command, name);
+
+    json_write_value(&shown, id);
+    size_t begun = document_begin(&details);
+    size_t pattern = reply_begin(&details, "keyPattern");
+    reply_int32(&details, "_id", 1);
+    document_end(&details, pattern);
+    size_t value = reply_begin(&details, "keyValue");
+    document_append(&details, BYTES_LITERAL("_id"), id);
+    document_end(&details, value);
+    document_end(&details, begun);
+    if (shown.is_failed)
+        return arena_exhausted(command->arena);
+    *out = (struct fault){ .code = ERROR_DuplicateKey };
+    out->message = arena_format(command->arena,
+                                "E11000 duplicate key error collection: %.*s index: _id_ dup key: "
+                                "{ _id: %.*s }",
+                                (int)namespace.len, (const char *)namespace.data, (int)shown.len,
+                                (const char *)shown.data);
+    return buffer_finish(&details, &out->details);
+}

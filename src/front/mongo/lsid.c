@@ -1,0 +1,44 @@
+/* Lsid: logical sessions. A session is a number that the client makes up; the server keeps nothing of it
+ * but its cursors.
+ *
+ * Threads: the command's. */
+#include "front/mongo/handlers.h"
+#include "front/mongo/stream.h"
+
+/* Cursors of each session in the list end with it. */
+static status end_listed(struct command *command)
+{
+    struct value id;
+    struct field field;
+
+    if (command->target.type != VALUE_ARRAY)
+        return command_fail(command, ERROR_TypeMismatch, "%s takes an array of sessions, not %s",
+                            command->row->name, argument_type_name(command->target.type));
+    struct document_walk walk = document_fields(value_document(command->target));
+    while (document_next(&walk, &field)) {
+        if (field.value.type == VALUE_DOCUMENT &&
+            document_find(value_document(field.value), "id", &id))
+            stream_end_session(command->face->streams, id.raw);
+    }
+    return STATUS_OK;
+}
+
+status serve_end_sessions(struct command *command)
+{
+    return end_listed(command);
+}
+
+status serve_start_session(struct command *command)
+{
+    struct buffer *out = &command->reply;
+    uint8_t raw[16];
+
+    random_secret(raw, sizeof(raw));
+    raw[6] = (uint8_t)((raw[6] & 0x0F) | 0x40);
+    raw[8] = (uint8_t)((raw[8] & 0x3F) | 0x80);
+    size_t id = reply_begin(out, "id");
+    reply_binary(out, "id", 4, bytes_of(raw, sizeof(raw)));
+    document_end(out, id);
+    reply_int32(out, "timeoutMinutes", LIMIT_LOGICAL_SESSION_MINUTES);
+    return STATUS_OK;
+}

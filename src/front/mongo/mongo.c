@@ -1,0 +1,77 @@
+/* Mongo: opening and closing the face, and what it counts. The way of a command starts in session.c.
+ *
+ * Threads: the counters are atomic; everything else stands still while clients are served. */
+#include "front/mongo/mongo.h"
+
+#include <stdio.h>
+
+#include "front/mongo/face.h"
+#include "front/mongo/stream.h"
+
+static const char default_set_name[] = "mayfly";
+
+status mongo_open(const struct mongo_options *options, struct arena *arena, struct mongo **out)
+{
+    struct mongo *face = memory_take_zeroed(1, sizeof(*face));
+
+    (void)arena;
+    *out = NULL;
+    if (!face)
+        return status_of(OUT_OF_MEMORY, "no memory to open the face");
+    face->engine = options->engine;
+    face->log = options->log;
+    face->metrics = options->metrics;
+    face->set_name = options->set_name ? options->set_name : default_set_name;
+    face->program_version = options->version ? options->version : "";
+    face->has_test_commands = options->has_test_commands;
+    face->started_at = clock_now(engine_clock(face->engine));
+    random_secret(face->process_id, sizeof(face->process_id));
+    face->streams = stream_table_open();
+    if (!face->streams) {
+        mongo_close(face);
+        return status_of(OUT_OF_MEMORY, "no memory for cursors");
+    }
+    *out = face;
+    return STATUS_OK;
+}
+
+void mongo_close(struct mongo *face)
+{
+    if (!face)
+        return;
+    if (face->streams)
+        stream_table_close(face->streams);
+    memory_give(face);
+}
+
+status mongo_announce(struct mongo *face, const char *address)
+{
+    if (strlen(address) >= sizeof(face->address))
+        return status_of(TOO_LARGE, "the address of the server is too long");
+    snprintf(face->address, sizeof(face->address), "%s", address);
+    return STATUS_OK;
+}
+
+uint64_t face_cluster_time(struct mongo *face, bool is_write)
+{
+    time_ms now = clock_now(engine_clock(face->engine));
+    uint64_t seen = atomic_load(&face->cluster_time), next;
+
+    do {
+        uint64_t least = (uint64_t)(now / 1000) << 32 | 1;
+        next = least > seen ? least : seen + (is_write ? 1 : 0);
+    } while (next != seen && !atomic_compare_exchange_weak(&face->cluster_time, &seen, next));
+    return next;
+}
+
+void face_make_object_id(struct mongo *face, uint8_t out[OBJECT_ID_BYTES])
+{
+    uint32_t seconds = (uint32_t)(clock_now(engine_clock(face->engine)) / 1000);
+    uint32_t count = atomic_fetch_add(&face->object_count, 1);
+
+    for (int i = 0; i < 4; i++)
+        out[i] = (uint8_t)(seconds >> (24 - 8 * i));
+    memcpy(out + 4, face->process_id, 5);
+    for (int i = 0; i < 3; i++)
+        out[9 + i] = (uint8_t)(count >> (16 - 8 * i));
+}

@@ -1,0 +1,35 @@
+/* The MongoDB face: the wire protocol of MongoDB on the engine, as a replica set of one member. A session
+ * per connection reads messages; each is one command, answered at once or, when its last step is a commit,
+ * by the thread that committed. Documents are kept in the engine; cursors and sessions live in memory. */
+#ifndef FRONT_MONGO_MONGO_H
+#define FRONT_MONGO_MONGO_H
+
+#include "engine/engine.h"
+#include "front/front.h"
+
+struct mongo;
+
+struct mongo_options {
+    struct engine *engine; /* borrowed, as all of these */
+    const struct log *log;
+    struct metrics *metrics;
+    const char *set_name; /* of the replica set; NULL: "mayfly" */
+    const char *version;  /* of this program */
+    bool has_test_commands;
+};
+
+/* Owner: handle. */
+MUST_USE status mongo_open(const struct mongo_options *options, struct arena *arena,
+                           struct mongo **out);
+void mongo_close(struct mongo *face);
+/* Where clients reach this server, host:port, before the first of them comes: they connect to what hello
+ * names, whatever they were told. */
+MUST_USE status mongo_announce(struct mongo *face, const char *address);
+
+/* The context of the protocol is a struct mongo. */
+const struct protocol *mongo_protocol(void);
+
+/* Every command as rows of a Markdown table, for the docs. */
+void mongo_describe_commands(struct buffer *out);
+
+#endif

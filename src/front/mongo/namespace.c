@@ -1,0 +1,99 @@
+/* Namespace: names of databases and collections, as this protocol allows them, and what they lead to.
+ *
+ * A collection comes into being with the first document that is put into it; so does its database. What
+ * another face has made is found by the same names.
+ *
+ * Threads: the command's. */
+#include "front/mongo/command.h"
+
+#define SYSTEM_DATABASE "$mayfly"
+
+bool namespace_is_hidden(bytes database)
+{
+    return bytes_equal(database, BYTES_LITERAL(SYSTEM_DATABASE));
+}
+
+status command_collection_name(struct command *command, bytes *out)
+{
+    *out = BYTES_NONE;
+    if (command->target.type != VALUE_STRING)
+        return command_fail(command, ERROR_InvalidNamespace,
+                            "collection name has invalid type %s, expected a string",
+                            argument_type_name(command->target.type));
+    bytes name = value_text(command->target);
+    if (name.len == 0 || memchr(name.data, 0, name.len))
+        return command_fail(command, ERROR_InvalidNamespace,
+                            "Invalid namespace specified '%.*s.%.*s': the name of a collection "
+                            "must not be empty nor contain a zero byte",
+                            (int)command->database.len, (const char *)command->database.data,
+                            (int)name.len, (const char *)name.data);
+    *out = name;
+    return STATUS_OK;
+}
+
+status command_find(struct command *command, bytes name, const struct collection **out)
+{
+    status s;
+
+    *out = NULL;
+    if (namespace_is_hidden(command->database))
+        return STATUS_OK;
+    s = catalog_find(&command->request, command->database, name, out);
+    if (s.code == NOT_FOUND)
+        *out = NULL;
+    return s.code == NOT_FOUND ? STATUS_OK : s;
+}
+
+static status check_new_name(struct command *command, bytes name)
+{
+    bool has_dollar = memchr(name.data, '$', name.len) != NULL;
+    bool is_system = bytes_starts_with(name, BYTES_LITERAL("system."));
+
+    if (has_dollar || name.data[0] == '.' || name.data[name.len - 1] == '.')
+        return command_fail(command, ERROR_InvalidNamespace,
+                            "Invalid collection name: %.*s; it must not contain '$' nor begin or "
+                            "end with a dot",
+                            (int)name.len, (const char *)name.data);
+    if (is_system)
+        return command_fail(command, ERROR_InvalidNamespace, "Invalid system namespace: %.*s.%.*s",
+                            (int)command->database.len, (const char *)command->database.data,
+                            (int)name.len, (const char *)name.data);
+    return STATUS_OK;
+}
+
+/* Somebody else may make it at the same time. */
+static status unless_exists(status s)
+{
+    return s.code == EXISTS ? STATUS_OK : s;
+}
+
+status command_need(struct command *command, bytes name, const struct collection **out)
+{
+    struct engine *engine = command->face->engine;
+    struct collection_definition definition = { .database = command->database,
+                                                .name = name,
+                                                .default_ttl = TTL_OFF };
+
+    TRY(command_find(command, name, out));
+    if (*out)
+        return STATUS_OK;
+    TRY(check_new_name(command, name));
+    if (!catalog_has_database(&command->request, command->database))
+        TRY(unless_exists(database_create(engine, command->arena, command->database, BYTES_NONE)));
+    TRY(unless_exists(collection_create(engine, command->arena, &definition, NULL, 0)));
+    TRY(command_renew(command));
+    TRY(command_find(command, name, out));
+    if (!*out)
+        return command_fail(command, ERROR_NamespaceNotFound,
+                            "the collection was dropped while it was made; try again");
+    return STATUS_OK;
+}
+
+bytes command_namespace(struct command *command, bytes name)
+{
+    const char *text = arena_format(command->arena, "%.*s.%.*s", (int)command->database.len,
+                                    (const char *)command->database.data, (int)name.len,
+                                    (const char *)name.data);
+
+    return bytes_of_text(text ? text : "");
+}

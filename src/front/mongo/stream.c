@@ -1,0 +1,465 @@
+/* Stream: the cursors of the server.
+ *
+ * A table of numbered places. The id that the client gets has the number of the place in its low bits and
+ * chance above, so that nobody guesses the cursor of another one. A stream that runs is taken out of reach
+ * of others (in use), so its state needs no lock. What lies idle too long ends when the next cursor is
+ * made or asked for; no thread watches over it.
+ *
+ *   FREE -> BUSY [stream_make]   BUSY -> IDLE [keep]   IDLE -> BUSY [claim]
+ *   IDLE -> FREE [idle too long, killCursors, end of its session]   BUSY -> FREE [stream_drop]
+ *
+ * A cursor that is killed while it is BUSY is marked, and goes when its batch is done.
+ *
+ * Threads: the table is guarded by its lock, a leaf; a BUSY stream belongs to the command that runs it. */
+#include "front/mongo/stream.h"
+
+#include "front/mongo/handlers.h"
+
+enum { PLACE_BITS = 14 };
+_Static_assert(LIMIT_CURSORS <= 1 << PLACE_BITS, "an id has room for every place");
+
+struct stream {
+    int64_t id;
+    struct stream_table *table;
+    size_t place;
+    struct arena *arena;
+    struct stream_source source;
+    bytes namespace;
+    bytes name;     /* of the collection, the end of the namespace */
+    bytes database; /* its front */
+    bytes lsid;     /* id of its session; empty: none */
+    bool never_idles;
+    bool is_busy;
+    bool is_doomed; /* killed while it was busy */
+    time_ms used_at;
+};
+
+struct stream_table {
+    pthread_mutex_t lock;
+    size_t count;
+    size_t free_hint;
+    struct stream *places[LIMIT_CURSORS];
+};
+
+struct stream_table *stream_table_open(void)
+{
+    struct stream_table *table = memory_take_zeroed(1, sizeof(*table));
+
+    if (table)
+        pthread_mutex_init(&table->lock, NULL);
+    return table;
+}
+
+static void give(struct stream *stream)
+{
+    arena_close(stream->arena);
+    memory_give(stream);
+}
+
+void stream_table_close(struct stream_table *table)
+{
+    for (size_t i = 0; i < LIMIT_CURSORS; i++) {
+        if (table->places[i])
+            give(table->places[i]);
+    }
+    pthread_mutex_destroy(&table->lock);
+    memory_give(table);
+}
+
+size_t stream_count(struct stream_table *table)
+{
+    pthread_mutex_lock(&table->lock);
+    size_t count = table->count;
+    pthread_mutex_unlock(&table->lock);
+    return count;
+}
+
+/* ---- places; under the lock ------------------------------------------------------------------------- */
+
+static void vacate(struct stream_table *table, struct stream *stream)
+{
+    table->places[stream->place] = NULL;
+    table->free_hint = stream->place;
+    table->count--;
+}
+
+static bool is_idle_too_long(const struct stream *stream, time_ms now)
+{
+    return !stream->is_busy && !stream->never_idles &&
+           int64_sub_saturating(now, stream->used_at) >= LIMIT_CURSOR_IDLE_MS;
+}
+
+/* All that fulfil nothing any more; returns them as a list to be given back outside of the lock. */
+static void end_idle(struct stream_table *table, time_ms now)
+{
+    for (size_t i = 0; i < LIMIT_CURSORS; i++) {
+        struct stream *stream = table->places[i];
+        if (stream && is_idle_too_long(stream, now)) {
+            vacate(table, stream);
+            give(stream);
+        }
+    }
+}
+
+static bool settle(struct stream_table *table, struct stream *stream)
+{
+    for (size_t i = 0; i < LIMIT_CURSORS; i++) {
+        size_t at = (table->free_hint + i) % LIMIT_CURSORS;
+        if (table->places[at])
+            continue;
+        uint64_t chance;
+        random_secret(&chance, sizeof(chance));
+        stream->place = at;
+        stream->id = (int64_t)((chance >> (PLACE_BITS + 2)) << PLACE_BITS | at);
+        if (stream->id < 1 << PLACE_BITS)
+            stream->id |= 1 << PLACE_BITS;
+        table->places[at] = stream;
+        table->free_hint = at + 1;
+        table->count++;
+        return true;
+    }
+    return false;
+}
+
+/* ---- making ----------------------------------------------------------------------------------------- */
+
+static bytes session_id(const struct command *command)
+{
+    struct value id;
+
+    if (command->lsid.type != VALUE_DOCUMENT ||
+        !document_find(value_document(command->lsid), "id", &id))
+        return BYTES_NONE;
+    return id.raw;
+}
+
+status stream_make(struct command *command, struct stream **out)
+{
+    struct stream *stream = memory_take_zeroed(1, sizeof(*stream));
+
+    *out = NULL;
+    if (!stream)
+        return status_of(OUT_OF_MEMORY, "no memory for another cursor");
+    stream->table = command->face->streams;
+    stream->is_busy = true;
+    stream->arena = arena_open(LIMIT_CURSOR_BYTES);
+    if (!stream->arena) {
+        memory_give(stream);
+        return status_of(OUT_OF_MEMORY, "no memory for another cursor");
+    }
+    *out = stream;
+    return STATUS_OK;
+}
+
+void stream_drop(struct stream *stream)
+{
+    struct stream_table *table = stream->table;
+
+    if (stream->id != 0) {
+        pthread_mutex_lock(&table->lock);
+        vacate(table, stream);
+        pthread_mutex_unlock(&table->lock);
+    }
+    give(stream);
+}
+
+struct arena *stream_arena(struct stream *stream)
+{
+    return stream->arena;
+}
+
+void stream_set_source(struct stream *stream, const struct stream_source *source)
+{
+    stream->source = *source;
+}
+
+/* The stream gets a place and may be asked for; the first time it needs to know whose it is. */
+static status enlist(struct command *command, struct stream *stream, const struct stream_wish *wish)
+{
+    struct stream_table *table = stream->table;
+    time_ms now = command->request.now;
+
+    TRY(arena_copy(stream->arena, command_namespace(command, wish->name), &stream->namespace));
+    stream->database = bytes_of(stream->namespace.data, command->database.len);
+    stream->name = bytes_from(stream->namespace, command->database.len + 1);
+    TRY(arena_copy(stream->arena, session_id(command), &stream->lsid));
+    stream->never_idles = wish->never_idles;
+    pthread_mutex_lock(&table->lock);
+    if (table->count == LIMIT_CURSORS)
+        end_idle(table, now);
+    bool is_settled = settle(table, stream);
+    pthread_mutex_unlock(&table->lock);
+    if (!is_settled)
+        return status_fail(command->arena, BUSY, "%d cursors are open, which is the limit",
+                           LIMIT_CURSORS);
+    return STATUS_OK;
+}
+
+/* ---- batches ---------------------------------------------------------------------------------------- */
+
+struct batch {
+    int64_t count_max; /* negative: no limit but the bytes */
+    bool is_at_end;
+};
+
+static status fill(struct command *command, struct stream *stream, struct batch *batch)
+{
+    const struct stream_source *source = &stream->source;
+    size_t begun = command->reply.len;
+    char room[REPLY_INDEX_BYTES];
+    bytes document;
+    bool has = true;
+
+    for (int64_t i = 0; batch->count_max < 0 || i < batch->count_max; i++) {
+        TRY(source->next(source->state, command, &document, &has));
+        if (!has) {
+            batch->is_at_end = true;
+            return STATUS_OK;
+        }
+        reply_document(&command->reply, reply_index((size_t)i, room), document);
+        if (command->reply.is_failed)
+            return arena_exhausted(command->arena);
+        if (command->reply.len - begun >= LIMIT_CURSOR_BATCH_BYTES)
+            return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+static status run_batch(struct command *command, struct stream *stream, const char *name,
+                        struct batch *batch)
+{
+    const struct stream_source *source = &stream->source;
+    size_t array = reply_begin_array(&command->reply, name);
+    status s = STATUS_OK;
+
+    if (batch->count_max != 0) {
+        if (source->begin)
+            s = source->begin(source->state, command);
+        if (s.code == OK)
+            s = fill(command, stream, batch);
+        if (source->end)
+            source->end(source->state, command);
+    }
+    document_end(&command->reply, array);
+    return s;
+}
+
+/* Idle again, unless it is over. True: kept. */
+static bool keep(struct stream *stream, time_ms now)
+{
+    struct stream_table *table = stream->table;
+
+    pthread_mutex_lock(&table->lock);
+    bool is_doomed = stream->is_doomed;
+    stream->is_busy = false;
+    stream->used_at = now;
+    if (is_doomed)
+        vacate(table, stream);
+    pthread_mutex_unlock(&table->lock);
+    if (is_doomed)
+        give(stream);
+    return !is_doomed;
+}
+
+status stream_reply(struct command *command, struct stream *stream, const struct stream_wish *wish)
+{
+    struct batch batch = { .count_max = wish->batch_size };
+    size_t cursor = reply_begin(&command->reply, "cursor");
+    int64_t id = 0;
+    status s;
+
+    if (batch.count_max < 0)
+        batch.count_max = LIMIT_CURSOR_FIRST_BATCH;
+    TRY_GOTO(run_batch(command, stream, "firstBatch", &batch), done);
+    if (!batch.is_at_end && !wish->is_single) {
+        TRY_GOTO(enlist(command, stream, wish), done);
+        id = stream->id;
+        if (keep(stream, command->request.now))
+            stream = NULL;
+    }
+    reply_int64(&command->reply, "id", id);
+    reply_bytes(&command->reply, "ns", command_namespace(command, wish->name));
+    document_end(&command->reply, cursor);
+done:
+    if (stream)
+        stream_drop(stream);
+    return s;
+}
+
+/* ---- getMore ---------------------------------------------------------------------------------------- */
+
+/* Takes the stream for this command. */
+static status claim(struct command *command, int64_t id, bytes name, struct stream **out)
+{
+    struct stream_table *table = command->face->streams;
+    size_t place = (size_t)(id & ((1 << PLACE_BITS) - 1));
+    status s = STATUS_OK;
+    struct stream *old = NULL;
+
+    *out = NULL;
+    pthread_mutex_lock(&table->lock);
+    struct stream *stream = place < LIMIT_CURSORS ? table->places[place] : NULL;
+    if (stream && stream->id == id && is_idle_too_long(stream, command->request.now)) {
+        vacate(table, stream);
+        old = stream;
+        stream = NULL;
+    }
+    if (!stream || stream->id != id || stream->is_doomed)
+        s = status_of(NOT_FOUND, "cursor");
+    else if (!bytes_equal(stream->name, name) || !bytes_equal(stream->database, command->database))
+        s = status_of(INVALID, "namespace");
+    else if (!bytes_equal(stream->lsid, session_id(command)))
+        s = status_of(PRECONDITION, "session");
+    else if (stream->is_busy)
+        s = status_of(BUSY, "cursor");
+    else
+        stream->is_busy = true;
+    pthread_mutex_unlock(&table->lock);
+    if (old)
+        give(old);
+    *out = s.code == OK ? stream : NULL;
+    return s;
+}
+
+static status fail_claim(struct command *command, int64_t id, bytes name, status s)
+{
+    switch ((int)s.code) {
+    case INVALID:
+        return command_fail(command, ERROR_Unauthorized,
+                            "Requested getMore on namespace '%.*s.%.*s', but cursor belongs to a "
+                            "different namespace",
+                            (int)command->database.len, (const char *)command->database.data,
+                            (int)name.len, (const char *)name.data);
+    case PRECONDITION:
+        return command_fail(command, ERROR_Location50738,
+                            "Cannot run getMore on cursor %lld, which was not created in this "
+                            "session",
+                            (long long)id);
+    case BUSY:
+        return command_fail(command, ERROR_CursorInUse, "cursor id %lld is already in use",
+                            (long long)id);
+    default:
+        return command_fail(command, ERROR_CursorNotFound, "cursor id %lld not found",
+                            (long long)id);
+    }
+}
+
+status serve_get_more(struct command *command)
+{
+    static const struct argument table[] = {
+        {"collection",                ARGUMENT_TEXT,    true },
+        { "batchSize",                ARGUMENT_NUMBER,  false},
+        { "term",                     ARGUMENT_IGNORED, false},
+        { "lastKnownCommittedOpTime", ARGUMENT_IGNORED, false},
+    };
+    enum { COLLECTION, BATCH_SIZE };
+    struct value given[ARRAY_COUNT(table)];
+    struct batch batch = { .count_max = -1 };
+    struct stream *stream;
+    int64_t id;
+
+    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
+    if (!value_as_int64(command->target, &id))
+        return command_fail(command, ERROR_TypeMismatch,
+                            "BSON field 'getMore.getMore' is the wrong type '%s', expected type "
+                            "'long'",
+                            argument_type_name(command->target.type));
+    bytes name = value_text(given[COLLECTION]);
+    int64_t wanted = argument_number(given[BATCH_SIZE], 0);
+    if (wanted < 0)
+        return command_fail(command, ERROR_BadValue, "batchSize is %lld and must not be negative",
+                            (long long)wanted);
+    if (wanted > 0)
+        batch.count_max = wanted;
+    status s = claim(command, id, name, &stream);
+    if (s.code != OK)
+        return fail_claim(command, id, name, s);
+    size_t cursor = reply_begin(&command->reply, "cursor");
+    s = run_batch(command, stream, "nextBatch", &batch);
+    bytes namespace = command_namespace(command, name);
+    bool is_kept = s.code == OK && !batch.is_at_end && keep(stream, command->request.now);
+    if (!is_kept && (s.code != OK || batch.is_at_end))
+        stream_drop(stream);
+    reply_int64(&command->reply, "id", is_kept ? id : 0);
+    reply_bytes(&command->reply, "ns", namespace);
+    document_end(&command->reply, cursor);
+    return s;
+}
+
+/* ---- killing ---------------------------------------------------------------------------------------- */
+
+static bool kill_one(struct command *command, int64_t id)
+{
+    struct stream_table *table = command->face->streams;
+    size_t place = (size_t)(id & ((1 << PLACE_BITS) - 1));
+    struct stream *gone = NULL;
+
+    pthread_mutex_lock(&table->lock);
+    struct stream *stream = place < LIMIT_CURSORS ? table->places[place] : NULL;
+    bool is_there = stream && stream->id == id && !stream->is_doomed;
+    if (is_there && stream->is_busy) {
+        stream->is_doomed = true;
+    } else if (is_there) {
+        vacate(table, stream);
+        gone = stream;
+    }
+    pthread_mutex_unlock(&table->lock);
+    if (gone)
+        give(gone);
+    return is_there;
+}
+
+void stream_end_session(struct stream_table *table, bytes lsid)
+{
+    pthread_mutex_lock(&table->lock);
+    for (size_t i = 0; i < LIMIT_CURSORS && table->count > 0; i++) {
+        struct stream *stream = table->places[i];
+        if (!stream || stream->lsid.len == 0 || (lsid.len > 0 && !bytes_equal(stream->lsid, lsid)))
+            continue;
+        if (stream->is_busy) {
+            stream->is_doomed = true;
+        } else {
+            vacate(table, stream);
+            give(stream);
+        }
+    }
+    pthread_mutex_unlock(&table->lock);
+}
+
+status serve_kill_cursors(struct command *command)
+{
+    static const struct argument table[] = {
+        {"cursors", ARGUMENT_ARRAY, true},
+    };
+    struct buffer killed = buffer_in(command->arena), missing = buffer_in(command->arena);
+    size_t killed_count = 0, missing_count = 0;
+    char room[REPLY_INDEX_BYTES];
+    struct value given[1];
+    struct field field;
+    int64_t id;
+
+    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
+    size_t killed_begun = document_begin(&killed), missing_begun = document_begin(&missing);
+    struct document_walk walk = document_fields(value_document(given[0]));
+    while (document_next(&walk, &field)) {
+        if (!value_as_int64(field.value, &id))
+            return command_fail(command, ERROR_TypeMismatch,
+                                "the id of a cursor is the wrong type '%s', expected type 'long'",
+                                argument_type_name(field.value.type));
+        if (kill_one(command, id))
+            reply_int64(&killed, reply_index(killed_count++, room), id);
+        else
+            reply_int64(&missing, reply_index(missing_count++, room), id);
+    }
+    document_end(&killed, killed_begun);
+    document_end(&missing, missing_begun);
+    if (killed.is_failed || missing.is_failed)
+        return arena_exhausted(command->arena);
+    document_append(&command->reply, BYTES_LITERAL("cursorsKilled"),
+                    (struct value){ VALUE_ARRAY, bytes_of(killed.data, killed.len) });
+    document_append(&command->reply, BYTES_LITERAL("cursorsNotFound"),
+                    (struct value){ VALUE_ARRAY, bytes_of(missing.data, missing.len) });
+    document_end(&command->reply, reply_begin_array(&command->reply, "cursorsAlive"));
+    document_end(&command->reply, reply_begin_array(&command->reply, "cursorsUnknown"));
+    return STATUS_OK;
+}

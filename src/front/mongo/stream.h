@@ -1,0 +1,49 @@
+/* Cursors: results that clients fetch batch by batch. A stream knows how to go on; each batch is a request
+ * of its own with its own `now`, so what died between two batches is in neither. Inside the face only. */
+#ifndef FRONT_MONGO_STREAM_H
+#define FRONT_MONGO_STREAM_H
+
+#include "front/mongo/command.h"
+
+struct stream;
+struct stream_table;
+
+struct stream_table *stream_table_open(void);
+void stream_table_close(struct stream_table *table);
+
+/* Where the documents of a stream come from. `state` lies in the memory of the stream; between batches
+ * nothing outside of it may be kept. */
+struct stream_source {
+    /* Before and after the documents of a batch; both may be NULL. `end` is called on failure too. */
+    status (*begin)(void *state, struct command *command);
+    void (*end)(void *state, struct command *command);
+    /* The next document, borrowed until the next call. */
+    status (*next)(void *state, struct command *command, bytes *document_out, bool *has_out);
+    void *state;
+};
+
+/* A new stream, with memory of its own; nobody else knows it until stream_reply. Give it back with
+ * stream_drop if it does not come to that. */
+MUST_USE status stream_make(struct command *command, struct stream **out);
+void stream_drop(struct stream *stream);
+struct arena *stream_arena(struct stream *stream);
+void stream_set_source(struct stream *stream, const struct stream_source *source);
+
+/* What the client wants of it. */
+struct stream_wish {
+    bytes name;         /* of the collection, for `ns` */
+    int64_t batch_size; /* negative: as the server likes */
+    bool is_single;     /* the first batch is the last */
+    bool never_idles;   /* noCursorTimeout */
+};
+/* Appends `cursor: {firstBatch, id, ns}` to the reply. The stream is kept if there may be more, otherwise
+ * it is gone; in any case it must not be touched any more. */
+MUST_USE status stream_reply(struct command *command, struct stream *stream,
+                             const struct stream_wish *wish);
+
+/* How many are open, for the figures. */
+size_t stream_count(struct stream_table *table);
+/* Those of a session, by the id in its lsid; for all sessions if it is empty. */
+void stream_end_session(struct stream_table *table, bytes lsid);
+
+#endif

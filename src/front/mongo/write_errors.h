@@ -1,0 +1,18 @@
+/* The operations of a write command that failed, by their number in the command. Inside the face only. */
+#ifndef FRONT_MONGO_WRITE_ERRORS_H
+#define FRONT_MONGO_WRITE_ERRORS_H
+
+#include "front/mongo/command.h"
+
+struct write_errors {
+    struct buffer list; /* an array that was begun */
+    size_t begun;
+    size_t count;
+};
+void write_errors_begin(struct write_errors *errors, struct arena *arena);
+MUST_USE status write_errors_add(struct write_errors *errors, size_t number,
+                                 const struct fault *fault);
+/* The field writeErrors, if there are any. */
+void write_errors_append(struct write_errors *errors, struct buffer *out);
+
+#endif

@@ -1,0 +1,140 @@
+/* Commands: what every one of them is checked for, and the small ones. */
+#include <stdio.h>
+
+#include "tests/support/mongo_face.h"
+
+TEST(mongo_command, what_is_wrong_with_a_command_is_told_by_number)
+{
+    const struct {
+        const char *command;
+        int code;
+    } rows[] = {
+        {"{'nonsense':1}",                                           ERROR_CommandNotFound    },
+        { "{'Find':'c'}",                                            ERROR_CommandNotFound    },
+        { "{'find':'c','colour':1}",                                 40415                    },
+        { "{'find':'c','limit':'x'}",                                ERROR_TypeMismatch       },
+        { "{'find':7}",                                              ERROR_InvalidNamespace   },
+        { "{'find':''}",                                             ERROR_InvalidNamespace   },
+        { "{'find':'c','skip':-1}",                                  ERROR_BadValue           },
+        { "{'insert':'c'}",                                          40414                    },
+        { "{'insert':'c','documents':[]}",                           ERROR_InvalidLength      },
+        { "{'insert':'c','documents':[1]}",                          ERROR_TypeMismatch       },
+        { "{'insert':'a$b','documents':[{}]}",                       ERROR_InvalidNamespace   },
+        { "{'ping':1,'$db':'a.b'}",                                  ERROR_InvalidNamespace   },
+        { "{'ping':1,'$db':''}",                                     ERROR_InvalidNamespace   },
+        { "{'ping':1,'$db':7}",                                      ERROR_TypeMismatch       },
+        { "{'ping':1,'maxTimeMS':-1}",                               ERROR_BadValue           },
+        { "{'ping':1,'apiVersion':'2'}",                             ERROR_APIVersionError    },
+        { "{'buildInfo':1,'apiVersion':'1','apiStrict':true}",       ERROR_APIStrictError     },
+        { "{'listDatabases':1}",                                     ERROR_Unauthorized       },
+        { "{'mapReduce':'c'}",                                       ERROR_CommandNotSupported},
+        { "{'find':'c','startTransaction':true,'autocommit':false}", ERROR_IllegalOperation   },
+        { "{'getMore':{'$numberLong':'5'},'collection':'c'}",        ERROR_CursorNotFound     },
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    EACH_ROW(rows, r)
+        CHECK_FAULT(mongo_ask(&f, "%s", r->command), r->code);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_command, generic_fields_are_taken_by_every_command)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'find':'c','lsid':{'id':1},'$clusterTime':{},'comment':'x',"
+                             "'readConcern':{'level':'local'},'$readPreference':{'mode':'primary'},"
+                             "'maxTimeMS':1000,'apiVersion':'1','apiStrict':true}"));
+    mongo_face_close(&f);
+}
+
+TEST(mongo_command, hello_describes_a_primary_of_a_set_of_one)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    struct mongo_answer hello = mongo_ask(&f, "{'hello':1,'helloOk':true,'$db':'admin',"
+                                              "'compression':['none','zlib','zstd']}");
+    CHECK_DONE(hello);
+    CHECK_STRING(mongo_text(&f, &hello, "isWritablePrimary"), "true");
+    CHECK_STRING(mongo_text(&f, &hello, "hosts"), "[\"127.0.0.1:27017\"]");
+    CHECK_STRING(mongo_text(&f, &hello, "me"), "\"127.0.0.1:27017\"");
+    CHECK_STRING(mongo_text(&f, &hello, "setName"), "\"mayfly\"");
+    CHECK_STRING(mongo_text(&f, &hello, "compression"), "[\"zlib\",\"zstd\"]");
+    CHECK_EQ(mongo_number(&hello, "maxWireVersion"), 21, "");
+    struct mongo_answer old = mongo_ask(&f, "{'ismaster':1}");
+    CHECK_STRING(mongo_text(&f, &old, "ismaster"), "true");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_command, the_time_of_the_cluster_never_runs_back)
+{
+    struct mongo_face f;
+    char before[64] = "";
+
+    mongo_face_open(&f);
+    for (int i = 0; i < 20; i++) {
+        struct mongo_answer answer = i % 3 ? mongo_ask(&f,
+                                                       "{'insert':'c','documents':[{'_id':%d}]}", i)
+                                           : mongo_ask(&f, "{'ping':1}");
+        const char *now = mongo_text(&f, &answer, "$clusterTime.clusterTime");
+        CHECK_THAT(i % 3 == 0 || strcmp(before, now) != 0, "a write moves it: %s", now);
+        CHECK_STRING(mongo_text(&f, &answer, "operationTime"), now);
+        snprintf(before, sizeof(before), "%s", now);
+        if (i == 10)
+            world_pass(&f.world, 2000);
+    }
+    mongo_face_close(&f);
+}
+
+TEST(mongo_catalog, collections_are_made_listed_and_dropped)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'create':'b'}"));
+    CHECK_FAULT(mongo_ask(&f, "{'create':'b'}"), ERROR_NamespaceExists);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'a','documents':[{}]}"));
+    struct mongo_answer list =
+        mongo_ask(&f, "{'listCollections':1,'nameOnly':true,'filter':{},'cursor':{}}");
+    CHECK_STRING(mongo_text(&f, &list, "cursor.firstBatch"),
+                 "[{\"name\":\"a\",\"type\":\"collection\"},"
+                 "{\"name\":\"b\",\"type\":\"collection\"}]");
+    list = mongo_ask(&f, "{'listCollections':1,'filter':{'name':'b'}}");
+    CHECK_STRING(mongo_text(&f, &list, "cursor.firstBatch.0.idIndex"),
+                 "{\"v\":2,\"key\":{\"_id\":1},\"name\":\"_id_\"}");
+    CHECK_STRING(mongo_text(&f, &list, "cursor.firstBatch.1"), "");
+    struct mongo_answer databases = mongo_ask(&f,
+                                              "{'listDatabases':1,'nameOnly':true,'$db':'admin'}");
+    CHECK_STRING(mongo_text(&f, &databases, "databases"), "[{\"name\":\"db\"}]");
+    CHECK_DONE(mongo_ask(&f, "{'drop':'a'}"));
+    CHECK_DONE(mongo_ask(&f, "{'drop':'a'}"));
+    struct mongo_answer dropped = mongo_ask(&f, "{'dropDatabase':1}");
+    CHECK_STRING(mongo_text(&f, &dropped, "dropped"), "\"db\"");
+    dropped = mongo_ask(&f, "{'dropDatabase':1}");
+    CHECK_DONE(dropped);
+    CHECK_STRING(mongo_text(&f, &dropped, "dropped"), "");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_command, the_page_in_docs_is_what_the_table_says)
+{
+    enum { PAGE_BYTES_MAX = 256 * 1024 };
+    struct arena *arena = arena_open(4 * PAGE_BYTES_MAX);
+    struct buffer table = buffer_in(arena);
+    FILE *file = fopen("docs/mongo-commands.md", "rb");
+    void *page;
+
+    CHECK(file != NULL);
+    CHECK_OK(arena_take(arena, PAGE_BYTES_MAX, &page));
+    size_t len = fread(page, 1, PAGE_BYTES_MAX, file);
+    fclose(file);
+    mongo_describe_commands(&table);
+    CHECK(!table.is_failed);
+    CHECK_THAT(len > table.len, "docs/mongo-commands.md has %zu bytes", len);
+    CHECK_BYTES(bytes_from(bytes_of(page, len), len - table.len), bytes_of(table.data, table.len),
+                "write it again: mayfly commands > docs/mongo-commands.md");
+    arena_close(arena);
+}

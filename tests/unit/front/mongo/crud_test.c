@@ -1,0 +1,204 @@
+/* Documents put in and found again, through commands. */
+#include <stdio.h>
+
+#include "tests/support/mongo_face.h"
+
+TEST(mongo_insert, a_document_is_found_by_its_id)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    struct mongo_answer answer = mongo_ask(&f, "{'insert':'c','documents':[{'a':1,'_id':7}]}");
+    CHECK_DONE(answer);
+    CHECK_EQ(mongo_number(&answer, "n"), 1, "");
+    CHECK_STRING(mongo_found(&f, "c", "{'_id':7}"), "[{\"_id\":7,\"a\":1}]");
+    CHECK_STRING(mongo_found(&f, "c", "{'_id':{'$eq':7.0}}"), "[{\"_id\":7,\"a\":1}]");
+    CHECK_STRING(mongo_found(&f, "c", "{'_id':'7'}"), "[]");
+    CHECK_STRING(mongo_found(&f, "missing", "{'_id':7}"), "[]");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_insert, a_document_without_an_id_gets_one_in_front)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'a':1}]}"));
+    const char *found = mongo_found(&f, "c", "{}");
+    CHECK_THAT(strncmp(found, "[{\"_id\":{\"$oid\":\"", 17) == 0, "%s", found);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_insert, a_second_document_with_the_same_id_is_refused_by_its_number)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1}]}"));
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'insert':'c','documents':[{'_id':2},{'_id':1},{'_id':3}]}");
+    CHECK_DONE(answer);
+    CHECK_EQ(mongo_number(&answer, "n"), 1, "");
+    CHECK_EQ(mongo_number(&answer, "writeErrors.0.index"), 1, "");
+    CHECK_EQ(mongo_number(&answer, "writeErrors.0.code"), 11000, "");
+    CHECK_STRING(mongo_text(&f, &answer, "writeErrors.0.keyValue"), "{\"_id\":1}");
+    CHECK_STRING(mongo_text(&f, &answer, "writeErrors.0.keyPattern"), "{\"_id\":1}");
+    CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1},{\"_id\":2}]");
+    answer = mongo_ask(&f, "{'insert':'c','ordered':false,"
+                           "'documents':[{'_id':1},{'_id':4},{'_id':4},{'_id':5}]}");
+    CHECK_EQ(mongo_number(&answer, "n"), 2, "");
+    CHECK_EQ(mongo_number(&answer, "writeErrors.0.index"), 0, "");
+    CHECK_EQ(mongo_number(&answer, "writeErrors.1.index"), 2, "");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_insert, what_cannot_be_stored_is_an_error_of_its_own)
+{
+    const struct {
+        const char *document;
+        int code;
+    } rows[] = {
+        {"{'_id':[1]}",                           ERROR_InvalidIdField         },
+        { "{'_id':{'$x':1}}",                     ERROR_DollarPrefixedFieldName},
+        { "{'_id':{'$regex':'a','$options':''}}", ERROR_InvalidIdField         },
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    EACH_ROW(rows, r) {
+        struct mongo_answer answer =
+            mongo_ask(&f, "{'insert':'c','ordered':false,'documents':[%s,{}]}", r->document);
+        CHECK_DONE(answer);
+        CHECK_EQ(mongo_number(&answer, "n"), 1, "%s", r->document);
+        CHECK_EQ(mongo_number(&answer, "writeErrors.0.code"), r->code, "%s", r->document);
+    }
+    mongo_face_close(&f);
+}
+
+TEST(mongo_find, batches_give_every_document_once)
+{
+    struct mongo_face f;
+    char seen[64] = { 0 };
+
+    mongo_face_open(&f);
+    for (int i = 0; i < 50; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':%d}]}", i));
+    struct mongo_answer answer = mongo_ask(&f, "{'find':'c','batchSize':7,'skip':3,'limit':45}");
+    const char *batch = "cursor.firstBatch";
+    int count = 0;
+    for (int page = 0; page < 20; page++) {
+        char path[64];
+        for (int i = 0; i < 7; i++) {
+            snprintf(path, sizeof(path), "%s.%d._id", batch, i);
+            if (mongo_text(&f, &answer, path)[0] == '\0')
+                break;
+            seen[mongo_number(&answer, path)]++;
+            count++;
+        }
+        int64_t id = mongo_number(&answer, "cursor.id");
+        if (id == 0)
+            break;
+        answer = mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','batchSize':7}",
+                           (long long)id);
+        CHECK_DONE(answer);
+        batch = "cursor.nextBatch";
+    }
+    CHECK_EQ(count, 45, "");
+    for (int i = 0; i < 50; i++)
+        CHECK_EQ(seen[i], i >= 3 && i < 48, "%d", i);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_find, a_cursor_ends_after_ten_idle_minutes)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2},{'_id':3}]}"));
+    struct mongo_answer answer = mongo_ask(&f, "{'find':'c','batchSize':1}");
+    long long id = (long long)mongo_number(&answer, "cursor.id");
+    world_pass(&f.world, LIMIT_CURSOR_IDLE_MS - 1);
+    CHECK_DONE(
+        mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','batchSize':1}", id));
+    world_pass(&f.world, LIMIT_CURSOR_IDLE_MS);
+    CHECK_FAULT(mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c'}", id),
+                ERROR_CursorNotFound);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_find, a_cursor_belongs_to_its_collection_and_session)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2}]}"));
+    struct mongo_answer answer = mongo_ask(&f, "{'find':'c','batchSize':1,'lsid':{'id':'one'}}");
+    long long id = (long long)mongo_number(&answer, "cursor.id");
+    CHECK_FAULT(mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'d'}", id),
+                ERROR_Unauthorized);
+    CHECK_FAULT(mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c'}", id), 50738);
+    CHECK_DONE(mongo_ask(&f, "{'endSessions':[{'id':'one'}]}"));
+    CHECK_FAULT(mongo_ask(&f,
+                          "{'getMore':{'$numberLong':'%lld'},'collection':'c','lsid':{'id':'one'}}",
+                          id),
+                ERROR_CursorNotFound);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_find, a_dropped_collection_ends_its_cursors)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2}]}"));
+    struct mongo_answer answer = mongo_ask(&f, "{'find':'c','batchSize':1}");
+    CHECK_DONE(mongo_ask(&f, "{'drop':'c'}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':3}]}"));
+    CHECK_FAULT(mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c'}",
+                          (long long)mongo_number(&answer, "cursor.id")),
+                ERROR_QueryPlanKilled);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_kept, a_document_of_another_face_shows_its_id)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    world_collection_parted(&f.world, "c", TTL_OFF, "", "pk");
+    struct request request = world_begin(&f.world);
+    const struct collection *collection = world_find(&request, "c");
+    struct value id;
+    bytes document = world_document(request.arena, "{'id':'x','pk':1,'_id':'other'}");
+    struct write_op op = {
+        .collection = collection, .kind = WRITE_INSERT, .document = document, .own_ttl = TTL_ABSENT
+    };
+    CHECK(document_find(document, "id", &id));
+    CHECK_OK(document_key_make(request.arena, collection, document, id, &op.key));
+    CHECK_OK(document_write(&request, &op, 1, WRITE_ALL_OR_NOTHING));
+    world_end(&request);
+    CHECK_STRING(mongo_found(&f, "c", "{'_id':'x'}"), "[{\"_id\":\"x\",\"id\":\"x\",\"pk\":1}]");
+    CHECK_STRING(mongo_found(&f, "c", "{'_id':'other'}"), "[]");
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':5,'pk':2}]}"));
+    CHECK_STRING(mongo_found(&f, "c", "{'_id':5}"), "[{\"_id\":5,\"pk\":2}]");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_kept, ttl_is_a_field_like_any_other_where_time_to_live_is_off)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(
+        mongo_ask(&f, "{'insert':'off','documents':[{'_id':1,'ttl':'never'},{'_id':2,'ttl':5}]}"));
+    world_collection(&f.world, "on", TTL_NEVER, "");
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'insert':'on','ordered':false,"
+                      "'documents':[{'_id':1,'ttl':'never'},{'_id':2,'ttl':5},{'_id':3}]}");
+    CHECK_EQ(mongo_number(&answer, "n"), 2, "");
+    CHECK_EQ(mongo_number(&answer, "writeErrors.0.code"), ERROR_BadValue, "");
+    world_pass(&f.world, 5000);
+    CHECK_STRING(mongo_found(&f, "on", "{}"), "[{\"_id\":3}]");
+    CHECK_STRING(mongo_found(&f, "off", "{'_id':2}"), "[{\"_id\":2,\"ttl\":5}]");
+    mongo_face_close(&f);
+}
