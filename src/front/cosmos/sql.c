@@ -59,12 +59,6 @@ void sql_mistake(struct sql_parser *p, const char *code, const struct sql_token 
     va_end(args);
 }
 
-status sql_not_yet(struct sql_parser *p, const char *what)
-{
-    return status_fail(p->arena, UNSUPPORTED, "The query contains %s, which is not supported yet.",
-                       what);
-}
-
 status sql_expect_symbol(struct sql_parser *p, unsigned symbol)
 {
     return sql_at_symbol(p, symbol) ? sql_advance(p) : sql_fail_here(p);

@@ -28,50 +28,55 @@ enum binding {
     BINDS_OR,
     BINDS_AND,
     BINDS_NOT,
-    BINDS_BIT_OR, /* of bits as in JavaScript */
+    BINDS_MEMBERSHIP, /* IN, BETWEEN, LIKE */
+    BINDS_BIT_OR,
     BINDS_BIT_XOR,
     BINDS_BIT_AND,
-    BINDS_COMPARISON, /* = != < ..., IN, BETWEEN, LIKE */
-    BINDS_SHIFT,      /* << >> >>> */
-    BINDS_SUM,        /* + - || */
-    BINDS_PRODUCT,    /* * / % */
-    BINDS_SIGN,       /* - + ~ in front */
+    BINDS_EQUALITY, /* = != <> */
+    BINDS_ORDER,    /* < <= > >= */
+    BINDS_SHIFT,    /* << >> >>> */
+    BINDS_SUM,      /* + - || */
+    BINDS_PRODUCT,  /* * / % */
+    BINDS_SIGN,     /* - + ~ in front */
 };
 
+/* A table reads better in columns. */
+/* clang-format off */
 static const struct operator_row {
     enum sql_token_kind kind;
     unsigned symbol;
     enum binding binding;
     enum function function;
 } operators[] = {
-    {TOKEN_SYMBOL,              '?',             BINDS_CHOICE,                        FUNCTION_choose                                  },
-    { TOKEN_SYMBOL,             SYMBOL2('?',     '?'),                                BINDS_COALESCE,                                    FUNCTION_coalesce },
-    { TOKEN_OR,                        0,                               BINDS_OR,                                          FUNCTION_or                                                    },
-    { TOKEN_AND,                        0,                              BINDS_AND,                                         FUNCTION_and},
-    { TOKEN_SYMBOL,                        '|',                           BINDS_BIT_OR,                                    FUNCTION_bit_or                                               },
-    { TOKEN_SYMBOL,                        '^',                           BINDS_BIT_XOR,                                    FUNCTION_bit_xor},
-    { TOKEN_SYMBOL,                        '&',                           BINDS_BIT_AND,                                    FUNCTION_bit_and                                               },
-    { TOKEN_SYMBOL,                        '=',                           BINDS_COMPARISON,                                    FUNCTION_equal},
-    { TOKEN_SYMBOL,                        SYMBOL2('!',                           '='),                            BINDS_COMPARISON,                                                    FUNCTION_not_equal },
-    { TOKEN_SYMBOL,       SYMBOL2('<',                     '>'),                                            BINDS_COMPARISON,                         FUNCTION_not_equal },
-    { TOKEN_SYMBOL,         '<',      BINDS_COMPARISON,FUNCTION_less         },
-    { TOKEN_SYMBOL,         SYMBOL2('<',      '='),                                            BINDS_COMPARISON,                                                                         FUNCTION_less_equal },
-    { TOKEN_SYMBOL,                     '>',               BINDS_COMPARISON,FUNCTION_greater},
-    { TOKEN_SYMBOL,  SYMBOL2('>','='),                   BINDS_COMPARISON,                                                                                                         FUNCTION_greater_equal },
-    { TOKEN_IN,             0,                                      BINDS_COMPARISON,                                       FUNCTION_in},
-    { TOKEN_BETWEEN,                 0,                   BINDS_COMPARISON, FUNCTION_between},
-    { TOKEN_LIKE,            0,          BINDS_COMPARISON,           FUNCTION_like                                           },
-    { TOKEN_NOT,               0,                  BINDS_COMPARISON,                            FUNCTION_not                                                     },
-    { TOKEN_SYMBOL,                SYMBOL2('<',                '<'),                  BINDS_SHIFT,                            FUNCTION_bit_shift_left },
-    { TOKEN_SYMBOL,             SYMBOL2('>',  '>'),                  BINDS_SHIFT,                                       FUNCTION_bit_shift_right },
-    { TOKEN_SYMBOL,                        SYMBOL3('>',                           '>',                                       '>'),                                                                                   BINDS_SHIFT, FUNCTION_bit_shift_right_zero },
-    { TOKEN_SYMBOL, '+',               BINDS_SUM,                                      FUNCTION_add              },
-    { TOKEN_SYMBOL,                     '-',                         BINDS_SUM,FUNCTION_subtract},
-    { TOKEN_SYMBOL,                      SYMBOL2('|',              '|'),BINDS_SUM,                                   FUNCTION_concat },
-    { TOKEN_SYMBOL,  '*',BINDS_PRODUCT,          FUNCTION_multiply                                                                                                    },
-    { TOKEN_SYMBOL,'/',BINDS_PRODUCT,                  FUNCTION_divide                 },
-    { TOKEN_SYMBOL,             '%',                        BINDS_PRODUCT,                                                               FUNCTION_modulo                                                                                     },
+    { TOKEN_SYMBOL,  '?',                    BINDS_CHOICE,     FUNCTION_choose },
+    { TOKEN_SYMBOL,  SYMBOL2('?', '?'),      BINDS_COALESCE,   FUNCTION_coalesce },
+    { TOKEN_OR,      0,                      BINDS_OR,         FUNCTION_or },
+    { TOKEN_AND,     0,                      BINDS_AND,        FUNCTION_and },
+    { TOKEN_IN,      0,                      BINDS_MEMBERSHIP, FUNCTION_in },
+    { TOKEN_BETWEEN, 0,                      BINDS_MEMBERSHIP, FUNCTION_between },
+    { TOKEN_LIKE,    0,                      BINDS_MEMBERSHIP, FUNCTION_like },
+    { TOKEN_NOT,     0,                      BINDS_MEMBERSHIP, FUNCTION_not },
+    { TOKEN_SYMBOL,  '|',                    BINDS_BIT_OR,     FUNCTION_bit_or },
+    { TOKEN_SYMBOL,  '^',                    BINDS_BIT_XOR,    FUNCTION_bit_xor },
+    { TOKEN_SYMBOL,  '&',                    BINDS_BIT_AND,    FUNCTION_bit_and },
+    { TOKEN_SYMBOL,  '=',                    BINDS_EQUALITY,   FUNCTION_equal },
+    { TOKEN_SYMBOL,  SYMBOL2('!', '='),      BINDS_EQUALITY,   FUNCTION_not_equal },
+    { TOKEN_SYMBOL,  SYMBOL2('<', '>'),      BINDS_EQUALITY,   FUNCTION_not_equal },
+    { TOKEN_SYMBOL,  '<',                    BINDS_ORDER,      FUNCTION_less },
+    { TOKEN_SYMBOL,  SYMBOL2('<', '='),      BINDS_ORDER,      FUNCTION_less_equal },
+    { TOKEN_SYMBOL,  '>',                    BINDS_ORDER,      FUNCTION_greater },
+    { TOKEN_SYMBOL,  SYMBOL2('>', '='),      BINDS_ORDER,      FUNCTION_greater_equal },
+    { TOKEN_SYMBOL,  SYMBOL2('<', '<'),      BINDS_SHIFT,      FUNCTION_bit_shift_left },
+    { TOKEN_SYMBOL,  SYMBOL2('>', '>'),      BINDS_SHIFT,      FUNCTION_bit_shift_right },
+    { TOKEN_SYMBOL,  SYMBOL3('>', '>', '>'), BINDS_SHIFT,      FUNCTION_bit_shift_right_zero },
+    { TOKEN_SYMBOL,  '+',                    BINDS_SUM,        FUNCTION_add },
+    { TOKEN_SYMBOL,  '-',                    BINDS_SUM,        FUNCTION_subtract },
+    { TOKEN_SYMBOL,  SYMBOL2('|', '|'),      BINDS_SUM,        FUNCTION_concat },
+    { TOKEN_SYMBOL,  '*',                    BINDS_PRODUCT,    FUNCTION_multiply },
+    { TOKEN_SYMBOL,  '/',                    BINDS_PRODUCT,    FUNCTION_divide },
+    { TOKEN_SYMBOL,  '%',                    BINDS_PRODUCT,    FUNCTION_modulo },
 };
+/* clang-format on */
 
 static status parse_binding(struct sql_parser *p, enum binding least,
                             const struct expression **out);
@@ -168,19 +173,35 @@ static status parse_postfix(struct sql_parser *p, const struct expression **x)
     return STATUS_OK;
 }
 
+/* What the sign in front means, if it is one. */
+static bool find_sign(const struct sql_parser *p, enum function *out)
+{
+    static const struct {
+        unsigned symbol;
+        enum function function;
+    } signs[] = {
+        {'-',  FUNCTION_negate },
+        { '+', FUNCTION_plus   },
+        { '~', FUNCTION_bit_not},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(signs); i++) {
+        *out = signs[i].function;
+        if (sql_at_symbol(p, signs[i].symbol))
+            return true;
+    }
+    *out = FUNCTION_not;
+    return p->token.kind == TOKEN_NOT;
+}
+
 /* prefix = ( '-' | '+' | '~' | NOT ) prefix | operand { '.' name | '[' expression ']' } */
 static status parse_prefix(struct sql_parser *p, const struct expression **out)
 {
-    bool is_minus = sql_at_symbol(p, '-'), is_plus = sql_at_symbol(p, '+');
-    bool is_bits = sql_at_symbol(p, '~'), is_not = p->token.kind == TOKEN_NOT;
-    enum function function = is_not     ? FUNCTION_not
-                             : is_bits  ? FUNCTION_bit_not
-                             : is_minus ? FUNCTION_negate
-                                        : FUNCTION_plus;
+    enum function function;
 
-    if (is_minus || is_plus || is_bits || is_not) {
+    if (find_sign(p, &function)) {
         TRY(sql_advance(p));
-        TRY(parse_binding(p, is_not ? BINDS_NOT : BINDS_SIGN, out));
+        TRY(parse_binding(p, function == FUNCTION_not ? BINDS_NOT : BINDS_SIGN, out));
         TRY(expression_call(p->arena, function, out, 1, out));
         return expression_fold(p->arena, &sql_rules, *out, out);
     }
@@ -209,9 +230,9 @@ static status parse_between(struct sql_parser *p, const struct expression **x)
     struct sql_list args = { 0 };
     const struct expression *low, *high;
 
-    TRY(parse_binding(p, BINDS_SHIFT, &low));
+    TRY(parse_binding(p, BINDS_MEMBERSHIP + 1, &low));
     TRY(sql_expect_word(p, TOKEN_AND));
-    TRY(parse_binding(p, BINDS_SHIFT, &high));
+    TRY(parse_binding(p, BINDS_MEMBERSHIP + 1, &high));
     TRY(sql_list_add(p, &args, BYTES_NONE, *x));
     TRY(sql_list_add(p, &args, BYTES_NONE, low));
     TRY(sql_list_add(p, &args, BYTES_NONE, high));
@@ -225,12 +246,12 @@ static status parse_like(struct sql_parser *p, const struct expression **x)
     const struct expression *pattern, *escape;
     bool has_escape;
 
-    TRY(parse_binding(p, BINDS_SHIFT, &pattern));
+    TRY(parse_binding(p, BINDS_MEMBERSHIP + 1, &pattern));
     TRY(sql_list_add(p, &args, BYTES_NONE, *x));
     TRY(sql_list_add(p, &args, BYTES_NONE, pattern));
     TRY(sql_take_word(p, TOKEN_ESCAPE, &has_escape));
     if (has_escape) {
-        TRY(parse_binding(p, BINDS_SHIFT, &escape));
+        TRY(parse_binding(p, BINDS_MEMBERSHIP + 1, &escape));
         TRY(sql_list_add(p, &args, BYTES_NONE, escape));
     }
     return sql_call(p, FUNCTION_like, &args, x);

@@ -285,6 +285,24 @@ static status parse_collected(struct sql_parser *p, enum subquery_kind kind,
     return parse_subquery(p, kind, out);
 }
 
+/* UDF '.' name ; JavaScript is not run here */
+static status refuse_user_function(struct sql_parser *p)
+{
+    size_t start = p->token.start;
+    bool has_dot;
+
+    TRY(sql_advance(p));
+    TRY(sql_take_symbol(p, '.', &has_dot));
+    if (!has_dot || !sql_is_name(&p->token, true))
+        return sql_fail_here(p);
+    return status_fail(p->arena, UNSUPPORTED,
+                       "The query calls '%.*s' at %zu, but user-defined functions are not "
+                       "supported: the server runs no JavaScript. Use built-in functions, or "
+                       "compute it in the client.",
+                       (int)(p->token.end - start), (const char *)p->lexer.text.data + start,
+                       start);
+}
+
 /* operand = literal | parameter | name | call | object | array | '(' expression ')' | '(' subquery |
  *           EXISTS '(' subquery | ARRAY '(' subquery */
 status sql_operand(struct sql_parser *p, const struct expression **out)
@@ -305,7 +323,7 @@ status sql_operand(struct sql_parser *p, const struct expression **out)
     case TOKEN_ARRAY:
         return parse_collected(p, SUBQUERY_ARRAY, out);
     case TOKEN_UDF:
-        return sql_not_yet(p, "a user defined function");
+        return refuse_user_function(p);
     case TOKEN_SYMBOL:
         if (p->token.symbol == '(')
             return parse_bracketed(p, out);

@@ -76,8 +76,6 @@ status sql_fail_here(struct sql_parser *parser);
 /* Notes a mistake that is not one of syntax; parsing goes on. */
 void sql_mistake(struct sql_parser *parser, const char *code, const struct sql_token *at,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* A feature of the language that is not there yet. */
-status sql_not_yet(struct sql_parser *parser, const char *what);
 
 /* ---- expressions ------------------------------------------------------------------------------------- */
 

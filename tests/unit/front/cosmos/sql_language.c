@@ -7,6 +7,11 @@ TEST(sql_language, from_and_joins_make_the_documented_rows)
     language_check("joins");
 }
 
+TEST(sql_language, operators_bind_and_compute_as_documented)
+{
+    language_check("expressions");
+}
+
 TEST(sql_language, subqueries_see_the_row_around_them)
 {
     language_check("subqueries");
