@@ -4,6 +4,7 @@
 #include "tests/support/ask.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { MANY = 1000000, PAGES_MAX = 100000 };
 
@@ -203,4 +204,37 @@ const char *ask(struct world *w, const char *collection, const char *sql, const 
     if (explain_out)
         *explain_out = sum;
     return wrapped(w->arena, &rows);
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------- */
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *ask_sorted(struct arena *arena, const char *text)
+{
+    const char **rows;
+    struct buffer out = buffer_in(arena);
+    struct field field;
+    size_t count = 0;
+    bytes array;
+
+    if (text[0] != '[' || json_read_array(arena, bytes_of_text(text), &array).code != OK)
+        return text;
+    CHECK_OK(ARENA_NEW(arena, document_field_count(array) + 1, &rows));
+    struct document_walk walk = document_fields(array);
+    while (document_next(&walk, &field)) {
+        struct buffer row = buffer_in(arena);
+        json_write_value(&row, field.value);
+        buffer_append_byte(&row, 0);
+        rows[count++] = (const char *)row.data;
+    }
+    qsort(rows, count, sizeof(rows[0]), compare_texts);
+    for (size_t i = 0; i < count; i++)
+        buffer_append_format(&out, "%s%s", i ? "," : "[", rows[i]);
+    buffer_append_text(&out, count ? "]" : "[]");
+    buffer_append_byte(&out, 0);
+    return (const char *)out.data;
 }

@@ -34,6 +34,9 @@ status ask_page(struct world *w, struct request *request, const char *collection
                 const struct asking *how, bytes *state, struct buffer *rows,
                 struct query_page *page_out);
 
+/* The rows of an answer in one order, whatever theirs was; or the text itself if it is a failure. */
+const char *ask_sorted(struct arena *arena, const char *answer);
+
 /* A parsed query; ends the test if the text is not right. */
 const struct query *ask_query(struct arena *arena, const char *sql, const char *parameters);
 

@@ -12,7 +12,6 @@ enum {
     LINE_BYTES = 16384,
     FIELDS_MAX = 16,
     COLLECTIONS_MAX = 2 * FIELDS_MAX + 4,
-    ROWS_MAX = 4096,
     BUDGET = 64 << 20,
     TWIN_LIFE_S = 5
 };
@@ -152,38 +151,6 @@ static void read_data(struct table *t)
 
 /* ---- answers ---------------------------------------------------------------------------------------- */
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The rows of a JSON array in one order, whatever theirs was; or the text itself if it is none. */
-static const char *sorted(struct arena *arena, const char *text)
-{
-    const char *rows[ROWS_MAX];
-    struct buffer out = buffer_in(arena);
-    struct field field;
-    size_t count = 0;
-    bytes array;
-
-    if (text[0] != '[' || json_read_array(arena, bytes_of_text(text), &array).code != OK)
-        return text;
-    struct document_walk walk = document_fields(array);
-    while (document_next(&walk, &field)) {
-        struct buffer row = buffer_in(arena);
-        CHECK(count < ROWS_MAX);
-        json_write_value(&row, field.value);
-        buffer_append_byte(&row, 0);
-        rows[count++] = (const char *)row.data;
-    }
-    qsort(rows, count, sizeof(rows[0]), compare_texts);
-    for (size_t i = 0; i < count; i++)
-        buffer_append_format(&out, "%s%s", i ? "," : "[", rows[i]);
-    buffer_append_text(&out, count ? "]" : "[]");
-    buffer_append_byte(&out, 0);
-    return (const char *)out.data;
-}
-
 /* JSON without blanks between the rows, as answers are written. */
 static const char *plainly(struct arena *arena, const char *text)
 {
@@ -213,8 +180,8 @@ static void compare(struct table *t, const char *who, const struct expected *exp
                    t->query, got, want);
         return;
     }
-    want = is_ordered ? plainly(t->arena, want) : sorted(t->arena, want);
-    got = is_ordered ? got : sorted(t->arena, got);
+    want = is_ordered ? plainly(t->arena, want) : ask_sorted(t->arena, want);
+    got = is_ordered ? got : ask_sorted(t->arena, got);
     CHECK_THAT(strcmp(got, want) == 0, "%s:%zu on %s: %s\n  gives %s\n  want  %s", t->name,
                t->line_number, who, t->query, got, want);
 }
