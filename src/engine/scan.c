@@ -16,6 +16,8 @@ struct scan {
     size_t prefix_len; /* of the tag, and the index id, in every key */
     struct storage_view *view;
     struct storage_scan *rows;
+    struct storage_range stretch; /* after scan_move: where the rows end */
+    bool is_moved;
     bytes key;
     struct stamp stamp;
     struct row_body body; /* slot scans */
@@ -98,11 +100,21 @@ static status scan_new(struct request *request, const struct collection *collect
     return request_view(request, &(*out)->view);
 }
 
+static status key_prefix(const struct scan *scan, bytes *out)
+{
+    struct buffer prefix = buffer_in(scan->request->arena);
+
+    if (scan->index)
+        row_key_index(&prefix, scan->index->id);
+    else
+        buffer_append_byte(&prefix, ROW_TAG_LOCATOR);
+    return buffer_finish(&prefix, out);
+}
+
 status scan_open(struct request *request, const struct collection *collection,
                  const struct scan_spec *spec, struct scan **out)
 {
     struct arena *arena = request->arena;
-    struct buffer prefix_buffer = buffer_in(arena);
     struct storage_range range;
     bytes prefix;
 
@@ -112,16 +124,24 @@ status scan_open(struct request *request, const struct collection *collection,
                            (const char *)spec->index->definition.name.data);
     TRY(scan_new(request, collection, out));
     (*out)->index = spec->index;
-    if (spec->index)
-        row_key_index(&prefix_buffer, spec->index->id);
-    else
-        buffer_append_byte(&prefix_buffer, ROW_TAG_LOCATOR);
-    TRY(buffer_finish(&prefix_buffer, &prefix));
+    TRY(key_prefix(*out, &prefix));
     (*out)->prefix_len = prefix.len;
     TRY(make_range(arena, spec, prefix, &range));
     return storage_scan_open(request->engine->storage, (*out)->view,
                              address(collection->state->partition, SPACE_ROWS), &range,
                              &(*out)->rows);
+}
+
+status scan_move(struct scan *scan, const struct scan_spec *spec)
+{
+    bytes prefix;
+
+    ASSERT(!scan->is_by_slot);
+    TRY(key_prefix(scan, &prefix));
+    TRY(make_range(scan->request->arena, spec, prefix, &scan->stretch));
+    scan->is_moved = true;
+    storage_scan_seek(scan->rows, spec->is_reverse ? scan->stretch.end : scan->stretch.start);
+    return STATUS_OK;
 }
 
 status scan_open_slots(struct request *request, const struct collection *collection,
@@ -175,12 +195,28 @@ static bool read_row(struct scan *scan, bytes value)
     return split_key(scan, bytes_from(rest, values_len));
 }
 
+/* Is the row behind the stretch that the scan was moved to? One in front of it is met only backwards: the row at
+ * the very end, which does not belong to it. */
+static bool is_behind_stretch(const struct scan *scan, bool *is_before_out)
+{
+    const struct storage_range *stretch = &scan->stretch;
+    bool is_high = bytes_compare(scan->key, stretch->end) >= 0;
+
+    *is_before_out = is_high && stretch->is_reverse;
+    return stretch->is_reverse ? bytes_compare(scan->key, stretch->start) < 0 : is_high;
+}
+
 static bool next_row(struct scan *scan)
 {
     enum verdict verdict;
+    bool is_before = false;
     bytes value;
 
     while (storage_scan_next(scan->rows, &scan->key, &value)) {
+        if (scan->is_moved && is_behind_stretch(scan, &is_before))
+            return false;
+        if (is_before)
+            continue;
         if (!read_row(scan, value))
             return false;
         status s = document_judge(scan->request->engine, scan->view, scan->request->arena,

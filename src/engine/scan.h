@@ -35,6 +35,9 @@ MUST_USE status scan_open(struct request *request, const struct collection *coll
 /* All living documents in slot order, lane by lane. */
 MUST_USE status scan_open_slots(struct request *request, const struct collection *collection,
                                 struct scan **out);
+/* Goes on in another stretch, one within the bounds of an open scan by key or index: `spec` as above, but index
+ * and direction are those of the scan. Much cheaper than to open another scan. */
+MUST_USE status scan_move(struct scan *scan, const struct scan_spec *spec);
 /* False at the end or on failure. */
 bool scan_next(struct scan *scan, struct scan_row *out);
 MUST_USE status scan_status(const struct scan *scan);

@@ -188,6 +188,7 @@ static status open_range(struct cursor *c)
     struct arena *arena = c->source->request->arena;
     struct scan_spec spec = { 0 };
 
+    c->is_placed = true;
     TRY(plan_range_spec(arena, c->plan, c->at, &spec));
     if (c->after.len) {
         struct buffer after = buffer_in(arena);
@@ -196,7 +197,13 @@ static status open_range(struct cursor *c)
         TRY(buffer_finish(&after, &spec.after));
         c->after = BYTES_NONE;
     }
-    return scan_open(c->source->request, c->source->collection, &spec, &c->scan);
+    if (c->plan->range_count == 1)
+        return scan_open(c->source->request, c->source->collection, &spec, &c->scan);
+    /* One scan serves all ranges. */
+    struct scan_spec all = { .index = spec.index, .is_reverse = spec.is_reverse };
+    if (!c->scan)
+        TRY(scan_open(c->source->request, c->source->collection, &all, &c->scan));
+    return scan_move(c->scan, &spec);
 }
 
 /* One more row of the open scan, if it has one. */
@@ -227,14 +234,14 @@ static status next_slot(struct cursor *c, bool *has_out)
 static status next_entry(struct cursor *c, bool *has_out)
 {
     while (c->at < c->plan->range_count) {
-        if (!c->scan)
+        if (!c->is_placed)
             TRY(open_range(c));
         TRY(step(c, has_out));
         if (*has_out && bytes_starts_with(c->row.key.partition, c->plan->partition))
             return STATUS_OK;
         if (*has_out)
             continue;
-        close_scan(c);
+        c->is_placed = false;
         c->at++;
     }
     return STATUS_OK;

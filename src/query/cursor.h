@@ -11,6 +11,7 @@ struct cursor {
     size_t at;   /* number of the range, point or item that comes next */
     bytes after; /* a position, until it was found */
     struct scan *scan;
+    bool is_placed; /* ACCESS_INDEX: the scan stands in range number `at` */
     struct scan_row row;
     struct document document;
     bool is_loaded;

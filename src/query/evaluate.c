@@ -88,9 +88,43 @@ static bool find_shown(const struct evaluation *e, bytes name, struct value *out
     return e->decoration_fields.len && document_find_bytes(e->decoration_fields, name, out);
 }
 
+/* Does no stored field have a name that is shown otherwise? So it is nearly always. */
+static bool are_names_apart(const struct evaluation *e)
+{
+    struct document_walk walk = document_fields(e->document->bson);
+    struct field field;
+
+    while (document_next(&walk, &field)) {
+        if (decoration_has(e->decoration, field.name))
+            return false;
+    }
+    return true;
+}
+
+static void append_all_fields(struct buffer *out, bytes document)
+{
+    const bytes fields = document_fields(document).rest;
+
+    buffer_append(out, fields);
+}
+
+static status join_fields(struct evaluation *e)
+{
+    struct buffer out = buffer_in(e->lasting);
+
+    buffer_reserve(&out, e->document->bson.len + e->decoration_fields.len);
+    size_t mark = document_begin(&out);
+    append_all_fields(&out, e->document->bson);
+    append_all_fields(&out, e->decoration_fields);
+    document_end(&out, mark);
+    return buffer_finish(&out, &e->whole);
+}
+
 /* Stored fields that are not shown otherwise, then those that are only shown. */
 static status merge_fields(struct evaluation *e)
 {
+    if (are_names_apart(e))
+        return join_fields(e);
     struct buffer out = buffer_in(e->lasting);
     size_t mark = document_begin(&out);
     struct document_walk walk = document_fields(e->document->bson);

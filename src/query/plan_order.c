@@ -26,6 +26,7 @@ enum {
 struct rest {
     struct planner *planner;
     const struct expression *path;
+    bytes prefix; /* of the rows of shapes */
     size_t shapes_max;
     struct range *ranges;
     size_t count, room;
@@ -64,46 +65,46 @@ static status add_missing(struct rest *rest, bytes shape)
 }
 
 /* Looks at the first living document of the next shape; `*from` moves behind that shape. */
-static status next_shape(struct rest *rest, const struct index *index, bytes prefix, bytes *from,
-                         bool *has_out)
+static status next_shape(struct rest *rest, struct scan *scan, bytes *from, bool *has_out)
 {
-    struct planner *p = rest->planner;
-    struct scan_spec spec = {
-        .index = index, .start = *from, .end = prefix, .is_end_inclusive = true
-    };
+    struct arena *arena = rest->planner->arena;
+    struct scan_spec spec = { .start = *from, .end = rest->prefix, .is_end_inclusive = true };
     enum value_kind kind = KIND_MISSING;
     struct scan_row row;
-    struct scan *scan;
     bytes shape;
 
-    TRY(scan_open(p->source->request, p->source->collection, &spec, &scan));
+    TRY(scan_move(scan, &spec));
     *has_out = scan_next(scan, &row);
-    status s = scan_status(scan);
-    if (*has_out && s.code == OK)
-        s = arena_copy(p->arena, row.index_key, &shape);
-    if (*has_out && s.code == OK)
-        s = kind_at_path(p, rest->path, scan, &kind);
-    scan_close(scan);
-    TRY(s);
+    TRY(scan_status(scan));
     if (!*has_out)
         return STATUS_OK;
+    TRY(arena_copy(arena, row.index_key, &shape));
+    TRY(kind_at_path(rest->planner, rest->path, scan, &kind));
     if (kind == KIND_MISSING)
-        TRY(add_missing(rest, bytes_from(shape, prefix.len)));
+        TRY(add_missing(rest, bytes_from(shape, rest->prefix.len)));
     rest->is_known &= kind == KIND_MISSING || kind == KIND_NULL || kind == KIND_BOOL ||
                       kind == KIND_NUMBER || kind == KIND_STRING;
-    return range_behind(p->arena, shape, from);
+    return range_behind(arena, shape, from);
 }
 
-static status find_rest(struct rest *rest, const struct index *index, bytes prefix)
+static status find_rest(struct rest *rest, const struct index *index)
 {
+    const struct query_source *source = rest->planner->source;
+    struct scan_spec all = {
+        .index = index, .start = rest->prefix, .end = rest->prefix, .is_end_inclusive = true
+    };
     bool has_more = true;
-    bytes from = prefix;
+    bytes from = rest->prefix;
+    struct scan *scan;
+    status s = STATUS_OK;
 
     rest->is_known = true;
-    for (size_t i = 0; i < rest->shapes_max && has_more && rest->is_known; i++)
-        TRY(next_shape(rest, index, prefix, &from, &has_more));
+    TRY(scan_open(source->request, source->collection, &all, &scan));
+    for (size_t i = 0; i < rest->shapes_max && has_more && rest->is_known && s.code == OK; i++)
+        s = next_shape(rest, scan, &from, &has_more);
+    scan_close(scan);
     rest->is_known &= !has_more;
-    return STATUS_OK;
+    return s;
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------- */
@@ -146,8 +147,9 @@ status planner_order(struct planner *p, bool is_resumed, struct plan *out, bool 
     TRY(buffer_finish(&prefix, &out->rest_prefix));
     struct rest rest = { .planner = p,
                          .path = query->orders[0].by,
+                         .prefix = out->rest_prefix,
                          .shapes_max = is_resumed ? SHAPES_LATER_MAX : SHAPES_MAX };
-    TRY(find_rest(&rest, index, out->rest_prefix));
+    TRY(find_rest(&rest, index));
     *is_found_out = rest.is_known || is_resumed;
     return add_rest(p, &rest, out);
 }

@@ -104,8 +104,19 @@ static void write_escaped(struct buffer *out, uint8_t byte)
 
 static void write_text(struct buffer *out, bytes text)
 {
-    size_t at = 0;
+    size_t at = utf8_plain_run(text.data, text.len);
+    uint8_t *place = at == text.len ? buffer_reserve(out, at + 2) : NULL;
 
+    /* Most texts, and nearly all names, need no escape. */
+    if (place) {
+        *place++ = '"';
+        if (at > 0)
+            memcpy(place, text.data, at);
+        place[at] = '"';
+        out->len += at + 2;
+        return;
+    }
+    at = 0;
     buffer_append_byte(out, '"');
     while (at < text.len) {
         size_t start = at;

@@ -126,6 +126,9 @@ void item_show(struct call *call, struct buffer *out, const struct document *doc
 
 /* ---- fields, for queries ---------------------------------------------------------------------------- */
 
+/* What the fields usually take; more is taken when they need it. */
+enum { SELF_BYTES = 128, SHOWN_BYTES = 384 };
+
 struct showing {
     struct query_decoration decoration;
     struct rid container;
@@ -143,7 +146,9 @@ static status decorate(void *context, const struct document *document, struct ar
 
     format_place(showing->container, document->birth_seq, &place);
     etag_format(document->seq, etag);
+    buffer_reserve(&self, SELF_BYTES);
     append_self(&self, &place);
+    buffer_reserve(&fields, SHOWN_BYTES);
     size_t begun = document_begin(&fields);
     if (showing->shows_id) {
         TRY(item_shown_id(arena, document->bson, &id));
