@@ -154,7 +154,10 @@ test("a forced plan keeps parameters", async () => {
     const parameters = { "@least": 30, "@skip": 2, "@count": 3 };
     const text = "SELECT VALUE c.n FROM c WHERE c.n > @least ORDER BY c.n DESC OFFSET @skip LIMIT @count";
     equal(await query(text, { forceQueryPlan: true }, parameters), [37, 36, 35]);
-    equal(await query("SELECT VALUE COUNT(1) FROM c WHERE c.n > @least", { forceQueryPlan: true }, parameters), [9]);
+    equal(
+        await query("SELECT VALUE COUNT(1) FROM c WHERE c.n > @least", { forceQueryPlan: true }, parameters),
+        [9],
+    );
 });
 
 // ---- plans ------------------------------------------------------------------------------------------
@@ -163,7 +166,11 @@ eachRow(
     "a plan says of a query",
     [
         { why: "its order", text: "SELECT * FROM c ORDER BY c.n DESC", want: { orderBy: ["Descending"] } },
-        { why: "its first rows", text: "SELECT TOP @k * FROM c", want: { top: 3, offset: null, limit: null } },
+        {
+            why: "its first rows",
+            text: "SELECT TOP @k * FROM c",
+            want: { top: 3, offset: null, limit: null },
+        },
         {
             why: "which rows it skips",
             text: "SELECT * FROM c OFFSET @k LIMIT 5",
@@ -180,8 +187,7 @@ eachRow(
             want: {
                 aggregates: ["Average"],
                 hasSelectValue: true,
-                rewrittenQuery:
-                    'SELECT VALUE [{"item": {"sum": SUM(c.n), "count": COUNT(c.n)}}]\nFROM c',
+                rewrittenQuery: 'SELECT VALUE [{"item": {"sum": SUM(c.n), "count": COUNT(c.n)}}]\nFROM c',
             },
         },
     ],
@@ -246,8 +252,13 @@ eachRow("a continuation stays within 1 KB", ORDERED, async ({ text, want }) => {
 test("a continuation stays within 1 KB with keys of hundreds of bytes too", async () => {
     const own = await newContainer(client);
     const long = "ö".repeat(150);
-    for (let n = 0; n < 6; n++) await own.items.create({ id: `${long.slice(0, 127)}${n}`, pk: "a", t: long + n });
-    for (const text of ["SELECT c.t FROM c", "SELECT c.t FROM c ORDER BY c.t", "SELECT DISTINCT c.t FROM c"]) {
+    for (let n = 0; n < 6; n++)
+        await own.items.create({ id: `${long.slice(0, 127)}${n}`, pk: "a", t: long + n });
+    for (const text of [
+        "SELECT c.t FROM c",
+        "SELECT c.t FROM c ORDER BY c.t",
+        "SELECT DISTINCT c.t FROM c",
+    ]) {
         const got = [];
         let continuationToken;
         for (let i = 0; i < 10; i++) {
@@ -255,7 +266,10 @@ test("a continuation stays within 1 KB with keys of hundreds of bytes too", asyn
             got.push(...page.resources.map((r) => r.t));
             continuationToken = page.continuationToken;
             if (!continuationToken) break;
-            ok(Buffer.byteLength(continuationToken) <= TOKEN_BYTES_MAX, `${text}: ${continuationToken.length}`);
+            ok(
+                Buffer.byteLength(continuationToken) <= TOKEN_BYTES_MAX,
+                `${text}: ${continuationToken.length}`,
+            );
         }
         equal(got.length, 6, text);
         equal(new Set(got).size, 6, text);
@@ -295,7 +309,11 @@ eachRow(
             living,
             "every living one once",
         );
-        if (isOrdered) equal([...before, ...after], [...before, ...after].sort((a, b) => a - b));
+        if (isOrdered)
+            equal(
+                [...before, ...after],
+                [...before, ...after].sort((a, b) => a - b),
+            );
     },
 );
 
@@ -328,7 +346,13 @@ eachRow(
     "query metrics tell what was looked at",
     [
         { why: "an index finds one", text: "SELECT * FROM c WHERE c.n = 7", loaded: 1, output: 1, ratio: 1 },
-        { why: "a scan looks at all", text: "SELECT * FROM c WHERE c.n + 1 = 8", loaded: 40, output: 1, ratio: 0 },
+        {
+            why: "a scan looks at all",
+            text: "SELECT * FROM c WHERE c.n + 1 = 8",
+            loaded: 40,
+            output: 1,
+            ratio: 0,
+        },
         { why: "nothing can be found", text: "SELECT * FROM c WHERE false", loaded: 0, output: 0 },
     ],
     async ({ text, loaded, output, ratio }) => {
@@ -336,7 +360,10 @@ eachRow(
         const metrics = Object.fromEntries(
             reply.headers["x-ms-documentdb-query-metrics"].split(";").map((piece) => piece.split("=")),
         );
-        equal([Number(metrics.retrievedDocumentCount), Number(metrics.outputDocumentCount)], [loaded, output]);
+        equal(
+            [Number(metrics.retrievedDocumentCount), Number(metrics.outputDocumentCount)],
+            [loaded, output],
+        );
         if (ratio !== undefined) equal(Number(metrics.indexUtilizationRatio), ratio);
     },
 );
@@ -348,10 +375,7 @@ test("the client reads query metrics of every page", async () => {
         forceQueryPlan: true,
     });
     const pages = await pagesOf(iterator);
-    equal(
-        pages.flatMap((p) => p.resources || []).length,
-        10,
-    );
+    equal(pages.flatMap((p) => p.resources || []).length, 10);
     ok(
         pages.some((p) => p.headers["x-ms-documentdb-query-metrics"]),
         "there are some",
@@ -359,7 +383,9 @@ test("the client reads query metrics of every page", async () => {
 });
 
 test("index metrics name the path that was looked up", async () => {
-    const reply = await ask("SELECT * FROM c WHERE c.n = 7", { "x-ms-cosmos-populateindexmetrics-V2": "true" });
+    const reply = await ask("SELECT * FROM c WHERE c.n = 7", {
+        "x-ms-cosmos-populateindexmetrics-V2": "true",
+    });
     const metrics = JSON.parse(reply.headers["x-ms-cosmos-index-utilization"]);
     equal(
         metrics.UtilizedIndexes.SingleIndexes.map((i) => i.IndexSpec),
@@ -374,7 +400,14 @@ eachRow(
     [
         { why: "a misspelt word", text: "SELECT * FORM c", code: "SC1001", start: 9, end: 13, near: "FORM" },
         { why: "an unknown name", text: "SELECT x.a FROM c", code: "SC2001", start: 7, end: 8, near: "x" },
-        { why: "the end", text: "SELECT * FROM c WHERE", code: "SC1002", start: 21, end: 21, near: "end-of-file" },
+        {
+            why: "the end",
+            text: "SELECT * FROM c WHERE",
+            code: "SC1002",
+            start: 21,
+            end: 21,
+            near: "end-of-file",
+        },
         {
             why: "a place counted in UTF-16",
             text: "SELECT * FROM c WHERE c.a = '\u{1f600}' x",
@@ -396,6 +429,40 @@ eachRow(
         await fails(400, container.items.query(text, { forceQueryPlan: true }).fetchAll());
     },
 );
+
+eachRow(
+    "what is too much is refused with its limit",
+    [
+        { why: "nesting", text: `SELECT VALUE ${"(".repeat(250)}1${")".repeat(250)}`, limit: "200" },
+        { why: "length", text: `SELECT VALUE '${"x".repeat(520 * 1024)}'`, limit: "524288" },
+        {
+            why: "joins",
+            text: `SELECT VALUE 1 FROM c ${Array.from({ length: 11 }, (_, i) => `JOIN j${i} IN c.list`).join(" ")}`,
+            limit: "10 JOINs",
+        },
+        {
+            why: "order keys",
+            text: `SELECT * FROM c ORDER BY ${Array(9).fill("c.n").join(", ")}`,
+            limit: "8 items",
+        },
+        {
+            why: "list items",
+            text: `SELECT * FROM c WHERE c.n IN (${Array(16500).fill("1").join(",")})`,
+            limit: "1638",
+        },
+    ],
+    async ({ text, limit }) => {
+        const reply = await ask(text);
+        equal([reply.status, reply.json.code], [400, "BadRequest"], reply.text.slice(0, 300));
+        ok(reply.json.message.includes(limit), reply.json.message.slice(0, 300));
+        await fails(400, container.items.query(text).fetchAll());
+    },
+);
+
+test("a user-defined function is refused by its name", async () => {
+    const error = await fails(501, container.items.query("SELECT VALUE udf.tax(c.n) FROM c").fetchAll());
+    matches(error.message, /udf\.tax.*not supported/);
+});
 
 run({
     before: async () => {

@@ -56,3 +56,8 @@ TEST(sql_tables, operators_compute_what_is_documented)
 {
     language_check("operators");
 }
+
+TEST(sql_tables, errors_name_their_place)
+{
+    language_check("errors");
+}
