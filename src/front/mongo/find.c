@@ -11,7 +11,7 @@
 /* In the memory of the stream. */
 struct finding {
     uint32_t collection_id;
-    bytes filter;
+    struct condition *condition;
     int64_t skip;  /* still to be passed over */
     int64_t limit; /* still to be given; negative: no limit */
     struct buffer position;
@@ -31,7 +31,7 @@ static status begin(void *state, struct command *command)
         return command_fail(command, ERROR_QueryPlanKilled,
                             "collection dropped between two batches of a cursor");
     struct select_spec spec = { .collection = collection,
-                                .filter = finding->filter,
+                                .condition = finding->condition,
                                 .after = bytes_of(finding->position.data, finding->position.len) };
     return select_open(command, &spec, &finding->select);
 }
@@ -86,23 +86,26 @@ static status next_of_nothing(void *state, struct command *command, bytes *docum
 
 struct find_wish {
     bytes filter;
+    bytes let;
     int64_t skip, limit;
     struct stream_wish stream;
 };
 
-static status open_stream(const struct collection *collection, const struct find_wish *wish,
-                          struct stream *stream)
+static status open_stream(struct command *command, const struct collection *collection,
+                          const struct find_wish *wish, struct stream *stream)
 {
     struct stream_source source = { .next = next_of_nothing };
+    struct condition *condition;
     struct finding *finding;
 
+    TRY(condition_make(command, stream_arena(stream), wish->filter, wish->let, &condition));
     if (collection) {
         TRY(ARENA_NEW(stream_arena(stream), 1, &finding));
         *finding = (struct finding){ .collection_id = collection->id,
+                                     .condition = condition,
                                      .skip = wish->skip,
                                      .limit = wish->limit,
                                      .position = buffer_in(stream_arena(stream)) };
-        TRY(arena_copy(stream_arena(stream), wish->filter, &finding->filter));
         source =
             (struct stream_source){ .begin = begin, .next = next, .end = end, .state = finding };
     }
@@ -122,42 +125,71 @@ static void shape_batch(struct find_wish *wish)
     }
 }
 
+static const struct argument find_table[] = {
+    {"filter",               ARGUMENT_DOCUMENT,         false},
+    { "sort",                ARGUMENT_DOCUMENT,         false},
+    { "projection",          ARGUMENT_DOCUMENT,         false},
+    { "hint",                ARGUMENT_DOCUMENT_OR_TEXT, false},
+    { "skip",                ARGUMENT_NUMBER,           false},
+    { "limit",               ARGUMENT_NUMBER,           false},
+    { "batchSize",           ARGUMENT_NUMBER,           false},
+    { "singleBatch",         ARGUMENT_FLAG,             false},
+    { "noCursorTimeout",     ARGUMENT_FLAG,             false},
+    { "max",                 ARGUMENT_DOCUMENT,         false},
+    { "min",                 ARGUMENT_DOCUMENT,         false},
+    { "returnKey",           ARGUMENT_FLAG,             false},
+    { "showRecordId",        ARGUMENT_FLAG,             false},
+    { "tailable",            ARGUMENT_FLAG,             false},
+    { "awaitData",           ARGUMENT_FLAG,             false},
+    { "allowPartialResults", ARGUMENT_IGNORED,          false},
+    { "oplogReplay",         ARGUMENT_IGNORED,          false},
+    { "allowDiskUse",        ARGUMENT_IGNORED,          false},
+    { "collation",           ARGUMENT_DOCUMENT,         false},
+    { "let",                 ARGUMENT_DOCUMENT,         false},
+};
+enum {
+    FILTER,
+    SORT,
+    PROJECTION,
+    HINT,
+    SKIP,
+    LIMIT,
+    BATCH_SIZE,
+    SINGLE_BATCH,
+    NO_TIMEOUT,
+    MAX,
+    MIN,
+    RETURN_KEY,
+    SHOW_RECORD_ID,
+    TAILABLE,
+    AWAIT_DATA,
+    PARTIAL,
+    OPLOG,
+    DISK,
+    COLLATION,
+    LET
+};
+
 static status read_wish(struct command *command, struct find_wish *out)
 {
-    static const struct argument table[] = {
-        {"filter",               ARGUMENT_DOCUMENT,         false},
-        { "sort",                ARGUMENT_DOCUMENT,         false},
-        { "projection",          ARGUMENT_DOCUMENT,         false},
-        { "hint",                ARGUMENT_DOCUMENT_OR_TEXT, false},
-        { "skip",                ARGUMENT_NUMBER,           false},
-        { "limit",               ARGUMENT_NUMBER,           false},
-        { "batchSize",           ARGUMENT_NUMBER,           false},
-        { "singleBatch",         ARGUMENT_FLAG,             false},
-        { "noCursorTimeout",     ARGUMENT_FLAG,             false},
-        { "max",                 ARGUMENT_DOCUMENT,         false},
-        { "min",                 ARGUMENT_DOCUMENT,         false},
-        { "returnKey",           ARGUMENT_FLAG,             false},
-        { "showRecordId",        ARGUMENT_FLAG,             false},
-        { "tailable",            ARGUMENT_FLAG,             false},
-        { "awaitData",           ARGUMENT_FLAG,             false},
-        { "allowPartialResults", ARGUMENT_IGNORED,          false},
-        { "oplogReplay",         ARGUMENT_IGNORED,          false},
-        { "allowDiskUse",        ARGUMENT_IGNORED,          false},
-        { "collation",           ARGUMENT_DOCUMENT,         false},
-        { "let",                 ARGUMENT_DOCUMENT,         false},
-    };
-    enum { FILTER, SORT, PROJECTION, HINT, SKIP, LIMIT, BATCH_SIZE, SINGLE_BATCH, NO_TIMEOUT };
-    struct value given[ARRAY_COUNT(table)];
+    struct value given[ARRAY_COUNT(find_table)];
 
     *out = (struct find_wish){ 0 };
-    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
+    TRY(command_arguments(command, find_table, ARRAY_COUNT(find_table), given));
     TRY(command_collection_name(command, &out->stream.name));
     out->filter = argument_document(given[FILTER]);
+    out->let = argument_document(given[LET]);
     out->skip = argument_number(given[SKIP], 0);
     out->limit = argument_number(given[LIMIT], 0);
     out->stream.batch_size = argument_number(given[BATCH_SIZE], -1);
     out->stream.is_single = argument_flag(given[SINGLE_BATCH], false);
     out->stream.never_idles = argument_flag(given[NO_TIMEOUT], false);
+    for (size_t i = SORT; i <= PROJECTION; i++) {
+        if (document_field_count(argument_document(given[i])) > 0)
+            return command_fail(command, ERROR_CommandNotSupported,
+                                "'%s' of find is not in this version of mayfly yet",
+                                find_table[i].name);
+    }
     if (out->skip < 0 || (given[BATCH_SIZE].type != VALUE_MISSING && out->stream.batch_size < 0))
         return command_fail(command, ERROR_BadValue, "%s must not be negative",
                             out->skip < 0 ? "skip" : "batchSize");
@@ -177,11 +209,10 @@ status serve_find(struct command *command)
     struct stream *stream;
 
     TRY(read_wish(command, &wish));
-    TRY(select_check(command, wish.filter));
     TRY(command_find(command, wish.stream.name, &collection));
     shape_batch(&wish);
     TRY(stream_make(command, &stream));
-    status s = open_stream(collection, &wish, stream);
+    status s = open_stream(command, collection, &wish, stream);
     if (s.code != OK) {
         stream_drop(stream);
         return s;

@@ -193,10 +193,7 @@ status serve_insert(struct command *command)
     TRY(ARENA_NEW(command->arena, 1, &insertion));
     TRY(command_collection_name(command, &insertion->name));
     TRY(command_list(command, "documents", &list, &count));
-    if (count == 0)
-        return command_fail(command, ERROR_InvalidLength,
-                            "Write batch sizes must be between 1 and %d. Got 0 operations.",
-                            LIMIT_WRITE_COMMAND_OPERATIONS);
+    TRY(write_errors_check_count(command, count));
     insertion->is_ordered = argument_flag(given[ORDERED], true);
     TRY(prepare(command, insertion, count));
     if (count > 1)

@@ -29,6 +29,37 @@ status write_errors_add(struct write_errors *errors, size_t number, const struct
     return out->is_failed ? arena_exhausted(out->arena) : STATUS_OK;
 }
 
+static bool is_of_statement(status_code code)
+{
+    return code == INVALID || code == TOO_LARGE || code == DUPLICATE_KEY || code == EXISTS ||
+           code == PRECONDITION;
+}
+
+status write_errors_take(struct write_errors *errors, struct command *command, size_t number,
+                         status failed)
+{
+    struct fault fault = command->fault;
+
+    if (fault.code == ERROR_MaxTimeMSExpired)
+        return failed;
+    if (fault.code == ERROR_NONE) {
+        if (!is_of_statement(failed.code))
+            return failed;
+        fault = fault_of(failed);
+    }
+    command->fault = (struct fault){ 0 };
+    return write_errors_add(errors, number, &fault);
+}
+
+status write_errors_check_count(struct command *command, size_t count)
+{
+    if (count > 0)
+        return STATUS_OK;
+    return command_fail(command, ERROR_InvalidLength,
+                        "Write batch sizes must be between 1 and %d. Got 0 operations.",
+                        LIMIT_WRITE_COMMAND_OPERATIONS);
+}
+
 void write_errors_append(struct write_errors *errors, struct buffer *out)
 {
     if (errors->count == 0)

@@ -12,6 +12,12 @@ struct write_errors {
 void write_errors_begin(struct write_errors *errors, struct arena *arena);
 MUST_USE status write_errors_add(struct write_errors *errors, size_t number,
                                  const struct fault *fault);
+/* The failure of a statement, as the command has raised it or as the status says; the command goes on. What
+ * is no failure of the statement, such as a lost disk or a lack of memory, fails the command instead. */
+MUST_USE status write_errors_take(struct write_errors *errors, struct command *command,
+                                  size_t number, status failed);
+/* 16 for no statement at all. */
+MUST_USE status write_errors_check_count(struct command *command, size_t count);
 /* The field writeErrors, if there are any. */
 void write_errors_append(struct write_errors *errors, struct buffer *out);
 

@@ -202,3 +202,117 @@ TEST(mongo_kept, ttl_is_a_field_like_any_other_where_time_to_live_is_off)
     CHECK_STRING(mongo_found(&f, "off", "{'_id':2}"), "[{\"_id\":2,\"ttl\":5}]");
     mongo_face_close(&f);
 }
+
+TEST(mongo_find, filters_of_all_kinds_are_asked)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':1},{'_id':2,'a':[1,5]},"
+                             "{'_id':3,'a':7,'b':{'c':1}},{'_id':4}]}"));
+    CHECK_STRING(mongo_found(&f, "c", "{'a':1}"), "[{\"_id\":1,\"a\":1},{\"_id\":2,\"a\":[1,5]}]");
+    CHECK_STRING(mongo_found(&f, "c", "{'a':{'$gt':4},'b.c':1}"),
+                 "[{\"_id\":3,\"a\":7,\"b\":{\"c\":1}}]");
+    CHECK_STRING(mongo_found(&f, "c", "{'_id':{'$in':[4,9,1,4]},'a':null}"), "[{\"_id\":4}]");
+    CHECK_STRING(mongo_found(&f, "c", "{'$expr':{'$eq':['$_id','$a']}}"), "[{\"_id\":1,\"a\":1}]");
+    CHECK_FAULT(mongo_ask(&f, "{'find':'c','filter':{'a':{'$nonsense':1}}}"), ERROR_BadValue);
+    CHECK_FAULT(mongo_ask(&f, "{'find':'missing','filter':{'a':{'$nonsense':1}}}"), ERROR_BadValue);
+    struct mongo_answer let =
+        mongo_ask(&f, "{'find':'c','let':{'x':7},'filter':{'$expr':{'$eq':['$a','$$x']}}}");
+    CHECK_STRING(mongo_text(&f, &let, "cursor.firstBatch.0._id"), "3");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_delete, one_or_all_that_fulfil_the_filter_go)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    for (int i = 0; i < 20; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':%d,'even':%s}]}", i,
+                             i % 2 ? "false" : "true"));
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'delete':'c','deletes':[{'q':{'even':true},'limit':1},"
+                      "{'q':{'_id':{'$gte':10}},'limit':0},{'q':{'_id':77},'limit':1}]}");
+    CHECK_DONE(answer);
+    CHECK_EQ(mongo_number(&answer, "n"), 11, "");
+    answer = mongo_ask(&f, "{'count':'c'}");
+    CHECK_EQ(mongo_number(&answer, "n"), 9, "");
+    answer = mongo_ask(&f, "{'delete':'c','deletes':[{'q':{},'limit':2},{'q':{},'limit':0}]}");
+    CHECK_EQ(mongo_number(&answer, "n"), 0, "");
+    CHECK_EQ(mongo_number(&answer, "writeErrors.0.code"), ERROR_FailedToParse, "");
+    answer = mongo_ask(&f, "{'delete':'c','ordered':false,"
+                           "'deletes':[{'q':{},'limit':2},{'q':{},'limit':0}]}");
+    CHECK_EQ(mongo_number(&answer, "n"), 9, "");
+    CHECK_DONE(mongo_ask(&f, "{'delete':'missing','deletes':[{'q':{},'limit':0}]}"));
+    mongo_face_close(&f);
+}
+
+TEST(mongo_delete, more_documents_than_one_commit_takes_all_go)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    for (int i = 0; i < 5; i++) {
+        struct buffer text = buffer_in(f.world.arena);
+        buffer_append_text(&text, "{'insert':'c','documents':[");
+        for (int j = 0; j < 500; j++)
+            buffer_append_format(&text, "%s{'_id':%d}", j ? "," : "", 500 * i + j);
+        buffer_append_text(&text, "]}");
+        buffer_append_byte(&text, 0);
+        CHECK_DONE(mongo_ask(&f, "%s", (const char *)text.data));
+    }
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'delete':'c','deletes':[{'q':{'_id':{'$mod':[5,0]}},'limit':0},"
+                      "{'q':{},'limit':0}]}");
+    CHECK_EQ(mongo_number(&answer, "n"), 2500, "");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_count, counts_are_of_the_living)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    world_collection(&f.world, "c", 10, "");
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':1},{'_id':2,'a':1,'ttl':-1},"
+                             "{'_id':3,'a':2,'ttl':-1},{'_id':4,'a':1,'ttl':-1}]}"));
+    const struct {
+        const char *more;
+        int before, after;
+    } rows[] = {
+        {"",                            4, 3},
+        { ",'query':{'a':1}",           3, 2},
+        { ",'query':{'a':1},'skip':1",  2, 1},
+        { ",'query':{'a':1},'limit':1", 1, 1},
+        { ",'skip':9",                  0, 0},
+        { ",'query':{'_id':1}",         1, 0},
+    };
+    EACH_ROW(rows, r) {
+        struct mongo_answer answer = mongo_ask(&f, "{'count':'c'%s}", r->more);
+        CHECK_EQ(mongo_number(&answer, "n"), r->before, "%s", r->more);
+    }
+    world_pass(&f.world, 10000);
+    EACH_ROW(rows, r) {
+        struct mongo_answer answer = mongo_ask(&f, "{'count':'c'%s}", r->more);
+        CHECK_EQ(mongo_number(&answer, "n"), r->after, "%s", r->more);
+    }
+    mongo_face_close(&f);
+}
+
+TEST(mongo_count, distinct_values_look_through_arrays)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'a':[1,2]},{'a':2.0},{'a':{'b':3}},{},"
+                             "{'a':[]},{'a':[{'b':4},{'b':3}]},{'a':null}]}"));
+    struct mongo_answer answer = mongo_ask(&f, "{'distinct':'c','key':'a.b'}");
+    CHECK_STRING(mongo_text(&f, &answer, "values.0"), "3");
+    CHECK_STRING(mongo_text(&f, &answer, "values.1"), "4");
+    CHECK_STRING(mongo_text(&f, &answer, "values.2"), "");
+    answer = mongo_ask(&f, "{'distinct':'c','key':'a','query':{'a':2}}");
+    CHECK_STRING(mongo_text(&f, &answer, "values.1"), "2");
+    CHECK_STRING(mongo_text(&f, &answer, "values.2"), "");
+    mongo_face_close(&f);
+}

@@ -1,0 +1,33 @@
+/* A filter of a command, ready to be asked. Inside the face only. */
+#ifndef FRONT_MONGO_CONDITION_H
+#define FRONT_MONGO_CONDITION_H
+
+#include "front/mongo/command.h"
+#include "front/mongo/formula.h"
+
+/* In the arena that it was made in; immutable, but for what it says about the last document. */
+struct condition {
+    bytes filter;
+    const struct match *match;
+    const struct formula_scope *scope; /* of `let` */
+    struct value variables[FORMULA_VARIABLES_MAX];
+    struct random random; /* of $rand */
+};
+
+/* `let` may be empty. Both are copied. Raises a fault for what is not acceptable. */
+MUST_USE status condition_make(struct command *command, struct arena *arena, bytes filter,
+                               bytes let, struct condition **out);
+/* Does the document, as clients see it, fulfil the condition? `scratch` is used and given back. */
+MUST_USE status condition_holds(struct command *command, struct condition *condition,
+                                struct arena *scratch, bytes document, struct matching *matching,
+                                bool *out);
+/* How formulas are computed in this command; results go to `arena`. */
+struct formula_run condition_run(struct command *command, struct condition *condition,
+                                 struct arena *arena);
+
+/* The ids that the condition asks for, if it cannot be fulfilled by any other: from {_id: x}, {_id: {$eq: x}}
+ * and {_id: {$in: [...]}}. False: by any. */
+bool condition_ids(const struct condition *condition, struct arena *arena, struct value **ids_out,
+                   size_t *count_out);
+
+#endif

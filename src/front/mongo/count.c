@@ -1,0 +1,205 @@
+/* Count: how many documents fulfil a filter, and which values a field has in them.
+ *
+ * All documents of a collection are counted from figures that are kept, without looking at one of them.
+ *
+ * Start reading at serve_count() and serve_distinct(). */
+#include <stdlib.h>
+
+#include "front/mongo/handlers.h"
+#include "front/mongo/select.h"
+
+static status count_all(struct command *command, const struct collection *collection, int64_t *out)
+{
+    struct collection_figures figures;
+
+    TRY(collection_figures(&command->request, collection, &figures));
+    *out = (int64_t)figures.documents;
+    return STATUS_OK;
+}
+
+static status count_matching(struct command *command, const struct collection *collection,
+                             bytes filter, int64_t count_max, int64_t *out)
+{
+    struct select_spec spec = { .collection = collection };
+    struct select_row row;
+    struct select *select;
+    bool has = true;
+
+    TRY(condition_make(command, command->arena, filter, BYTES_NONE, &spec.condition));
+    TRY(select_open(command, &spec, &select));
+    status s = STATUS_OK;
+    for (*out = 0; s.code == OK && *out < count_max; *out += has) {
+        s = select_next(select, &row, &has);
+        if (!has)
+            break;
+    }
+    select_close(select);
+    return s;
+}
+
+status serve_count(struct command *command)
+{
+    static const struct argument table[] = {
+        {"query",      ARGUMENT_DOCUMENT,         false},
+        { "limit",     ARGUMENT_NUMBER,           false},
+        { "skip",      ARGUMENT_NUMBER,           false},
+        { "hint",      ARGUMENT_DOCUMENT_OR_TEXT, false},
+        { "fields",    ARGUMENT_IGNORED,          false},
+        { "collation", ARGUMENT_DOCUMENT,         false},
+    };
+    enum { QUERY, LIMIT, SKIP };
+    struct value given[ARRAY_COUNT(table)];
+    const struct collection *collection;
+    int64_t count = 0;
+    bytes name;
+
+    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
+    TRY(command_collection_name(command, &name));
+    TRY(command_find(command, name, &collection));
+    bytes filter = argument_document(given[QUERY]);
+    int64_t limit = argument_number(given[LIMIT], 0), skip = argument_number(given[SKIP], 0);
+    if (skip < 0)
+        return command_fail(command, ERROR_BadValue, "skip is %lld and must not be negative",
+                            (long long)skip);
+    if (limit < 0)
+        limit = limit == INT64_MIN ? INT64_MAX : -limit;
+    int64_t count_max = limit == 0 ? INT64_MAX : int64_add_saturating(limit, skip);
+    if (collection && document_field_count(filter) == 0)
+        TRY(count_all(command, collection, &count));
+    else if (collection)
+        TRY(count_matching(command, collection, filter, count_max, &count));
+    if (count > count_max)
+        count = count_max;
+    count = count > skip ? count - skip : 0;
+    if (count <= INT32_MAX)
+        reply_int32(&command->reply, "n", (int32_t)count);
+    else
+        reply_int64(&command->reply, "n", count);
+    return STATUS_OK;
+}
+
+/* ---- distinct --------------------------------------------------------------------------------------- */
+
+/* Values seen, by their keys; open addressing. */
+struct distinct {
+    struct command *command;
+    const struct path *path;
+    struct buffer values; /* an array that was begun */
+    size_t begun;
+    size_t count;
+    bytes *table;
+    size_t room; /* a power of two */
+};
+
+static status grow(struct distinct *distinct)
+{
+    size_t room = distinct->room ? 2 * distinct->room : 256;
+    bytes *table;
+
+    TRY(ARENA_NEW(distinct->command->arena, room, &table));
+    for (size_t i = 0; i < distinct->room; i++) {
+        bytes key = distinct->table[i];
+        if (key.len == 0)
+            continue;
+        size_t at = bytes_hash(key, 0) & (room - 1);
+        while (table[at].len > 0)
+            at = (at + 1) & (room - 1);
+        table[at] = key;
+    }
+    distinct->table = table;
+    distinct->room = room;
+    return STATUS_OK;
+}
+
+static status add_value(struct distinct *distinct, struct value value)
+{
+    struct buffer encoded = buffer_in(distinct->command->arena);
+    char room[REPLY_INDEX_BYTES];
+    bytes key;
+
+    if (2 * distinct->count >= distinct->room)
+        TRY(grow(distinct));
+    key_append_value(&encoded, value, KEY_ASCENDING);
+    TRY(buffer_finish(&encoded, &key));
+    size_t at = bytes_hash(key, 0) & (distinct->room - 1);
+    for (; distinct->table[at].len > 0; at = (at + 1) & (distinct->room - 1)) {
+        if (bytes_equal(distinct->table[at], key))
+            return STATUS_OK;
+    }
+    distinct->table[at] = key;
+    document_append(&distinct->values, bytes_of_text(reply_index(distinct->count++, room)), value);
+    if (distinct->values.is_failed)
+        return arena_exhausted(distinct->command->arena);
+    if (distinct->values.len > LIMIT_DOCUMENT_BYTES)
+        return command_fail(distinct->command, 17217, "distinct too big, %d bytes are the limit",
+                            LIMIT_DOCUMENT_BYTES);
+    return STATUS_OK;
+}
+
+static status add_document(struct distinct *distinct, struct arena *scratch, bytes document)
+{
+    struct path_values found;
+
+    TRY(path_collect(scratch, distinct->path, document, &found));
+    for (size_t i = 0; i < found.count; i++) {
+        if (found.items[i].type != VALUE_MISSING && found.items[i].type != VALUE_UNDEFINED)
+            TRY(add_value(distinct, found.items[i]));
+    }
+    return STATUS_OK;
+}
+
+static status collect(struct distinct *distinct, const struct collection *collection, bytes filter)
+{
+    struct command *command = distinct->command;
+    struct select_spec spec = { .collection = collection };
+    struct arena *scratch = NULL;
+    struct select *select;
+    struct select_row row;
+    bool has = true;
+
+    TRY(condition_make(command, command->arena, filter, BYTES_NONE, &spec.condition));
+    if (!collection)
+        return STATUS_OK;
+    TRY(select_open(command, &spec, &select));
+    status s = status_of(OUT_OF_MEMORY, "no memory to look at documents");
+    scratch = arena_open(LIMIT_CURSOR_BYTES);
+    while (scratch && has) {
+        arena_reset(scratch);
+        TRY_GOTO(select_next(select, &row, &has), done);
+        if (has)
+            TRY_GOTO(add_document(distinct, scratch, row.document), done);
+    }
+done:
+    arena_close(scratch);
+    select_close(select);
+    return s;
+}
+
+status serve_distinct(struct command *command)
+{
+    static const struct argument table[] = {
+        {"key",        ARGUMENT_TEXT,             true },
+        { "query",     ARGUMENT_DOCUMENT,         false},
+        { "hint",      ARGUMENT_DOCUMENT_OR_TEXT, false},
+        { "collation", ARGUMENT_DOCUMENT,         false},
+    };
+    enum { KEY, QUERY };
+    struct value given[ARRAY_COUNT(table)];
+    struct distinct distinct = { .command = command, .values = buffer_in(command->arena) };
+    const struct collection *collection;
+    bytes name;
+
+    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
+    TRY(command_collection_name(command, &name));
+    TRY(path_parse(command->arena, value_text(given[KEY]), &distinct.path));
+    TRY(command_find(command, name, &collection));
+    distinct.begun = document_begin(&distinct.values);
+    TRY(collect(&distinct, collection, argument_document(given[QUERY])));
+    document_end(&distinct.values, distinct.begun);
+    if (distinct.values.is_failed)
+        return arena_exhausted(command->arena);
+    document_append(
+        &command->reply, BYTES_LITERAL("values"),
+        (struct value){ VALUE_ARRAY, bytes_of(distinct.values.data, distinct.values.len) });
+    return STATUS_OK;
+}

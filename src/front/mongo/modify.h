@@ -1,0 +1,36 @@
+/* Changing documents that a condition finds: the part that deletes and updates share. Inside the face only. */
+#ifndef FRONT_MONGO_MODIFY_H
+#define FRONT_MONGO_MODIFY_H
+
+#include "front/mongo/select.h"
+
+/* What is to become of one document; `after_out` in the arena of the command. */
+enum modify_verdict {
+    MODIFY_KEEP,    /* found, but nothing changes */
+    MODIFY_REPLACE, /* by after_out */
+    MODIFY_DELETE,
+};
+typedef status modify_decide(struct command *command, void *context, const struct select_row *row,
+                             enum modify_verdict *verdict_out, bytes *after_out);
+
+struct modify {
+    const struct collection *collection;
+    bytes name;
+    struct condition *condition;
+    bool is_multi;
+    modify_decide *decide;
+    void *context;
+    /* Results. */
+    int64_t matched, changed;
+    /* Of a modification of one document: as it was, and as it is now, as clients see it; in the arena of
+     * the command. Empty if there is none. */
+    bool wants_documents;
+    bytes before, after;
+};
+
+/* Finds and changes. What another request does to a document at the same time is looked at again, so that
+ * a change is made to what is there, and only if it still fulfils the condition. A failing document ends
+ * it: the fault of the command is raised, and what was changed before stays. */
+MUST_USE status modify_run(struct command *command, struct modify *modify);
+
+#endif
