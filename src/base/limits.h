@@ -59,6 +59,8 @@
 /* Nesting of expressions; arguments of one call, columns, elements of a list in the text. */
 #define LIMIT_QUERY_DEPTH 200
 #define LIMIT_QUERY_ARGUMENTS 16384
+/* Properties that a container computes. */
+#define LIMIT_COMPUTED_PROPERTIES 20
 /* JOINs and subqueries of one query text, over all its levels; what FROM may bind at one level, and all
  * levels together. */
 #define LIMIT_QUERY_JOINS 10

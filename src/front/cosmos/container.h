@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "front/cosmos/call.h"
 #include "front/cosmos/indexing_policy.h"
+#include "front/cosmos/sql.h"
 
 enum { UNIQUE_KEYS_MAX = 10, UNIQUE_KEY_PATHS_MAX = 16 };
 
@@ -31,6 +32,11 @@ MUST_USE status container_definition_read(struct call *call, bytes body, bytes o
 /* Vector indexes have to be described in the embedding policy, and a replace cannot change them (called by the
  * function above). */
 MUST_USE status container_vectors_check(struct call *call, bytes definition, bytes old);
+/* The array of computed properties in a body (called by the function above): names and queries. */
+MUST_USE status container_computed_check(struct call *call, struct value given);
+/* Those of a container, for queries over it; in the arena of the call. */
+MUST_USE status container_computed(struct call *call, const struct collection *collection,
+                                   struct sql_properties *out);
 /* The document of a container's definition. One that another face has made has the default one. */
 MUST_USE status container_definition_of(struct call *call, const struct collection *collection,
                                         bytes *out);

@@ -300,20 +300,9 @@ static status read_analytical_ttl(struct definition_reader *r, struct value give
 
 static status read_computed(struct definition_reader *r, struct value given)
 {
-    struct field element;
-
     if (given.type == VALUE_MISSING)
         return STATUS_OK;
-    struct document_walk walk = document_fields(value_document(given));
-    while (document_next(&walk, &element)) {
-        bytes property = element.value.type == VALUE_DOCUMENT ? value_document(element.value)
-                                                              : BYTES_NONE;
-        if (find_set(property, "name").type != VALUE_STRING ||
-            find_set(property, "query").type != VALUE_STRING)
-            return call_fail(r->call, FAIL_BAD_REQUEST,
-                             "Each of the 'computedProperties' must be an object with the strings "
-                             "'name' and 'query'.");
-    }
+    TRY(container_computed_check(r->call, given));
     document_append(&r->out, BYTES_LITERAL("computedProperties"), given);
     return STATUS_OK;
 }

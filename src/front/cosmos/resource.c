@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "front/cosmos/container.h"
 #include "front/cosmos/face.h"
 #include "front/cosmos/sql.h"
 
@@ -279,6 +280,7 @@ status resource_query(struct call *call, const struct query **out)
 {
     struct value text, parameters;
     struct sql_error error = { .code = "", .message = "" };
+    struct sql_properties *properties = NULL;
     bytes body;
 
     *out = NULL;
@@ -293,8 +295,13 @@ status resource_query(struct call *call, const struct query **out)
         return call_fail(call, FAIL_BAD_REQUEST,
                          "The 'parameters' of a query must be an array of {\"name\": \"@...\", "
                          "\"value\": ...}.");
-    status s = sql_parse(call->arena, value_text(text),
-                         has_parameters ? value_document(parameters) : BYTES_NONE, out, &error);
+    if (call->collection) {
+        TRY(ARENA_NEW(call->arena, 1, &properties));
+        TRY(container_computed(call, call->collection, properties));
+    }
+    status s = sql_parse_with(call->arena, value_text(text),
+                              has_parameters ? value_document(parameters) : BYTES_NONE, properties,
+                              out, &error);
     if (s.code == INVALID && error.code[0])
         return fail_query(call, &error);
     if (s.code == TOO_LARGE) /* too long, nested too deeply ...: the request as such is not */

@@ -463,9 +463,23 @@ static status check_parameters(struct arena *arena, bytes parameters)
     return STATUS_OK;
 }
 
-static status parse(struct arena *arena, bytes text, bytes parameters,
-                    status (*how)(struct sql_parser *, struct query *), const struct query **out,
-                    struct sql_error *error_out)
+/* What of the definitions makes a query what it is. */
+static uint64_t hash_properties(const struct sql_properties *properties, uint64_t hash)
+{
+    for (size_t i = 0; properties && i < properties->count; i++)
+        hash = bytes_hash(properties->items[i].text, bytes_hash(properties->items[i].name, hash));
+    return hash;
+}
+
+/* What is parsed, beyond its text. */
+struct setting {
+    bytes parameters;
+    const struct sql_properties *properties;
+    status (*how)(struct sql_parser *, struct query *);
+};
+
+static status parse(struct arena *arena, bytes text, const struct setting *setting,
+                    const struct query **out, struct sql_error *error_out)
 {
     struct sql_parser *parser;
     struct query *query;
@@ -475,19 +489,21 @@ static status parse(struct arena *arena, bytes text, bytes parameters,
     if (text.len > LIMIT_QUERY_TEXT_BYTES)
         return status_fail(arena, TOO_LARGE, "the query has %zu bytes, limit %d", text.len,
                            LIMIT_QUERY_TEXT_BYTES);
-    TRY(check_parameters(arena, parameters));
+    TRY(check_parameters(arena, setting->parameters));
     TRY(ARENA_NEW(arena, 1, &query));
     TRY(ARENA_NEW(arena, 1, &parser));
     *parser = (struct sql_parser){
         .lexer = {.arena = arena, .text = text, .error = error_out},
         .arena = arena,
-        .parameters = parameters,
+        .parameters = setting->parameters,
+        .properties = setting->properties,
         .variable_count = 1,
         .level.is_root = true,
     };
-    query->fingerprint = bytes_hash(parameters, bytes_hash(text, 1));
+    query->fingerprint = hash_properties(setting->properties,
+                                         bytes_hash(setting->parameters, bytes_hash(text, 1)));
     TRY(sql_advance(parser));
-    TRY(how(parser, query));
+    TRY(setting->how(parser, query));
     if (parser->has_mistake) {
         *error_out = parser->mistake;
         return status_of(INVALID, error_out->message);
@@ -499,11 +515,69 @@ static status parse(struct arena *arena, bytes text, bytes parameters,
 status sql_parse(struct arena *arena, bytes text, bytes parameters, const struct query **out,
                  struct sql_error *error_out)
 {
-    return parse(arena, text, parameters, parse_query, out, error_out);
+    return sql_parse_with(arena, text, parameters, NULL, out, error_out);
+}
+
+status sql_parse_with(struct arena *arena, bytes text, bytes parameters,
+                      const struct sql_properties *properties, const struct query **out,
+                      struct sql_error *error_out)
+{
+    const struct setting setting = { parameters, properties, parse_query };
+
+    return parse(arena, text, &setting, out, error_out);
 }
 
 status sql_parse_condition(struct arena *arena, bytes text, const struct query **out,
                            struct sql_error *error_out)
 {
-    return parse(arena, text, BYTES_NONE, parse_condition, out, error_out);
+    return parse(arena, text, &(struct setting){ .how = parse_condition }, out, error_out);
+}
+
+/* ---- computed properties ------------------------------------------------------------------------ */
+
+static bool is_volatile(const struct expression *x)
+{
+    if (x->kind == EXPRESSION_CALL && function_is_volatile(x->function))
+        return true;
+    for (size_t i = 0; i < x->count; i++) {
+        if (is_volatile(x->args[i]))
+            return true;
+    }
+    return false;
+}
+
+/* property = SELECT VALUE expression FROM name */
+static status parse_property(struct sql_parser *p, struct query *query)
+{
+    struct sql_token whole = { .end = p->lexer.text.len };
+
+    TRY(parse_query(p, query));
+    if (!query->is_output_bare || !query->has_source)
+        sql_mistake(p, "SC2301", &whole,
+                    "The query of a computed property must be SELECT VALUE ... FROM a name.");
+    if (query->binding_count || query->inner || p->subquery_count)
+        sql_mistake(p, "SC2302", &whole,
+                    "The query of a computed property must not contain JOIN, subqueries, EXISTS or "
+                    "ARRAY, nor any other source than the item.");
+    if (query->where || query->group_count || query->order_count || query->has_top ||
+        query->has_skip || query->is_distinct)
+        sql_mistake(p, "SC2303", &whole,
+                    "The query of a computed property must not contain WHERE, GROUP BY, ORDER BY, "
+                    "TOP, DISTINCT or OFFSET LIMIT.");
+    if (query->aggregate_count || is_volatile(query->output))
+        sql_mistake(p, "SC2304", &whole,
+                    "The query of a computed property must not contain aggregates, nor functions "
+                    "that give something else each time.");
+    return STATUS_OK;
+}
+
+status sql_parse_property(struct arena *arena, bytes text, const struct expression **out,
+                          struct sql_error *error_out)
+{
+    const struct query *query;
+
+    *out = NULL;
+    TRY(parse(arena, text, &(struct setting){ .how = parse_property }, &query, error_out));
+    *out = query->output;
+    return STATUS_OK;
 }

@@ -108,10 +108,12 @@ static status call_not(struct sql_parser *p, const struct expression **x)
 /* ---- behind an operand: .name [expression] ---------------------------------------------------------- */
 
 /* A member has the name of its own last part. */
-static void name_it(struct sql_parser *p, const struct expression *member)
+static status name_member(struct sql_parser *p, bytes name, const struct expression **x)
 {
-    p->named = member;
-    p->named_as = member->name;
+    TRY(sql_member(p, *x, name, x));
+    p->named = *x;
+    p->named_as = name;
+    return STATUS_OK;
 }
 
 static status parse_dot(struct sql_parser *p, const struct expression **x)
@@ -122,9 +124,7 @@ static status parse_dot(struct sql_parser *p, const struct expression **x)
         name.kind == TOKEN_SYMBOL || name.kind == TOKEN_PARAMETER)
         return sql_fail_here(p);
     TRY(sql_advance(p));
-    TRY(expression_member(p->arena, *x, name.text, x));
-    name_it(p, *x);
-    return STATUS_OK;
+    return name_member(p, name.text, x);
 }
 
 static status parse_index(struct sql_parser *p, const struct expression **x)
@@ -134,22 +134,27 @@ static status parse_index(struct sql_parser *p, const struct expression **x)
     TRY(sql_expression(p, &which));
     TRY(sql_expect_symbol(p, ']'));
     if (which->kind == EXPRESSION_LITERAL && which->literal.type == VALUE_STRING) {
-        TRY(expression_member(p->arena, *x, value_text(which->literal), x));
-        name_it(p, *x);
-        return STATUS_OK;
+        return name_member(p, value_text(which->literal), x);
     }
     return call_two(p, FUNCTION_element, *x, which, x);
 }
 
-/* An error about the variable that a path begins with shows the whole path. */
-static void note_path(struct sql_parser *p, const struct expression *variable)
+/* An error about the variable that a path begins with shows the whole path; so does one about the variable
+ * within what is computed instead. */
+static status note_path(struct sql_parser *p, const struct expression *begin,
+                        const struct expression *path)
 {
-    for (size_t i = p->use_count; i > 0; i--) {
-        if (p->uses[i - 1].variable == variable) {
-            p->uses[i - 1].end = p->taken_end;
-            return;
-        }
-    }
+    const struct expression *variable = p->properties ? expression_find_variable(path, 0, 1)
+                                                      : begin;
+    size_t i = p->use_count;
+
+    while (i > 0 && p->uses[i - 1].variable != begin)
+        i--;
+    if (i == 0)
+        return STATUS_OK;
+    p->uses[i - 1].end = p->taken_end;
+    struct sql_token whole = { .start = p->uses[i - 1].start, .end = p->taken_end };
+    return variable && variable != begin ? sql_note_use(p, &whole, variable) : STATUS_OK;
 }
 
 static status parse_postfix(struct sql_parser *p, const struct expression **x)
@@ -168,9 +173,7 @@ static status parse_postfix(struct sql_parser *p, const struct expression **x)
             break;
         TRY(parse_index(p, x));
     }
-    if (*x != begin && begin->kind == EXPRESSION_VARIABLE)
-        note_path(p, begin);
-    return STATUS_OK;
+    return *x != begin && begin->kind == EXPRESSION_VARIABLE ? note_path(p, begin, *x) : STATUS_OK;
 }
 
 /* What the sign in front means, if it is one. */

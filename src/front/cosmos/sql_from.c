@@ -118,7 +118,7 @@ static status parse_path(struct sql_parser *p, struct origin *c)
             TRY(expression_literal(p->arena, part.number, &args[1]));
             TRY(expression_call(p->arena, FUNCTION_element, args, 2, &c->of));
         } else {
-            TRY(expression_member(p->arena, c->of, part.text, &c->of));
+            TRY(sql_member(p, c->of, part.text, &c->of));
         }
         if (!is_dot)
             TRY(sql_expect_symbol(p, ']'));

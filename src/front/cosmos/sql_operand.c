@@ -119,6 +119,20 @@ status sql_parameter(struct sql_parser *p, const struct sql_token *token, struct
     return STATUS_OK;
 }
 
+status sql_member(struct sql_parser *p, const struct expression *of, bytes name,
+                  const struct expression **out)
+{
+    bool is_document = of->kind == EXPRESSION_VARIABLE && of->number == 0;
+
+    for (size_t i = 0; is_document && p->properties && i < p->properties->count; i++) {
+        if (bytes_equal(p->properties->items[i].name, name)) {
+            *out = p->properties->items[i].value;
+            return STATUS_OK;
+        }
+    }
+    return expression_member(p->arena, of, name, out);
+}
+
 static status parse_literal(struct sql_parser *p, const struct expression **out)
 {
     static const uint8_t truths[2] = { 0, 1 };

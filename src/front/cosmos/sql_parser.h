@@ -40,7 +40,8 @@ struct sql_parser {
     struct sql_token token; /* the next one, not yet taken */
     size_t taken_end;       /* where the last one taken ended */
     struct arena *arena;
-    bytes parameters; /* a BSON array, or empty */
+    bytes parameters;                        /* a BSON array, or empty */
+    const struct sql_properties *properties; /* NULL: none are computed */
     unsigned depth;
     struct sql_level level;
     struct sql_name names[LIMIT_QUERY_VARIABLES]; /* all that can be seen, outer levels first */
@@ -104,6 +105,9 @@ MUST_USE status sql_note_use(struct sql_parser *parser, const struct sql_token *
 /* The value of a parameter. */
 MUST_USE status sql_parameter(struct sql_parser *parser, const struct sql_token *token,
                               struct value *out);
+/* The field of a value, or what is computed instead of it. */
+MUST_USE status sql_member(struct sql_parser *parser, const struct expression *of, bytes name,
+                           const struct expression **out);
 /* Names become fields of documents, which cannot hold a NUL. */
 MUST_USE status sql_check_name(struct sql_parser *parser, const struct sql_token *token);
 
