@@ -32,6 +32,7 @@ struct table {
     size_t collection_count;
     char parameters[LINE_BYTES];
     char query[LINE_BYTES];
+    size_t checked;
 };
 
 static bool next_line(struct table *t)
@@ -136,7 +137,7 @@ static void read_data(struct table *t)
     t->has_world = true;
     t->list = buffer_in(t->arena);
     buffer_append_text(&t->list, "[");
-    while (next_line(t) && t->line[0]) {
+    while (next_line(t) && t->line[0] == '{') {
         CHECK(count < ARRAY_COUNT(documents));
         status s = json_read(t->arena, bytes_of_text(t->line), &documents[count]);
         CHECK_THAT(s.code == OK, "%s:%zu: %s", t->name, t->line_number, s.message);
@@ -231,6 +232,7 @@ static void check_query(struct table *t, const struct expected *expected)
     arena_release(t->arena, mark);
     arena_release(t->world.arena, world_mark);
     t->parameters[0] = 0;
+    t->checked++;
 }
 
 /* ---- the file --------------------------------------------------------------------------------------- */
@@ -274,20 +276,69 @@ static void read_line(struct table *t)
     }
 }
 
-void language_check(const char *name)
+static void check_file(const char *path, void (*read)(struct table *))
 {
     struct table *t = calloc(1, sizeof(*t));
-    char path[256];
 
-    snprintf(path, sizeof(path), "tests/corpus/language/%s.txt", name);
-    t->name = name;
+    t->name = path;
     t->file = fopen(path, "r");
     CHECK_THAT(t->file, "there is no %s", path);
     t->arena = arena_open(BUDGET);
     while (next_line(t))
-        read_line(t);
+        read(t);
+    CHECK_THAT(t->checked > 0, "%s has no query with its answer", path);
     close_data(t);
     arena_close(t->arena);
     fclose(t->file);
     free(t);
+}
+
+void language_check(const char *name)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "tests/corpus/language/%s.txt", name);
+    check_file(path, read_line);
+}
+
+/* ---- a page for people ------------------------------------------------------------------------------ */
+
+/* The lines of a block up to its end, joined by blanks. */
+static void read_block(struct table *t, char *out)
+{
+    size_t len = 0;
+
+    out[0] = 0;
+    while (next_line(t) && strcmp(t->line, "```") != 0)
+        len += (size_t)snprintf(out + len, LINE_BYTES - len, "%s%s", len ? " " : "", t->line);
+    CHECK_THAT(len < LINE_BYTES, "%s:%zu: a block is too long", t->name, t->line_number);
+}
+
+static void check_block(struct table *t, char how)
+{
+    char text[LINE_BYTES];
+
+    read_block(t, text);
+    CHECK_THAT(t->query[0], "%s:%zu: an answer without a query", t->name, t->line_number);
+    check_query(t, &(struct expected){ how == '=' && !has_order(t->query) ? '~' : how, text });
+    t->query[0] = 0;
+}
+
+static void read_page_line(struct table *t)
+{
+    if (strcmp(t->line, "```json items") == 0)
+        read_data(t);
+    else if (strcmp(t->line, "```sql") == 0)
+        read_block(t, t->query);
+    else if (strcmp(t->line, "```json parameters") == 0)
+        read_block(t, t->parameters);
+    else if (strcmp(t->line, "```json") == 0)
+        check_block(t, '=');
+    else if (strcmp(t->line, "```text") == 0)
+        check_block(t, '!');
+}
+
+void language_check_page(const char *path)
+{
+    check_file(path, read_page_line);
 }

@@ -19,5 +19,8 @@
 
 /* Ends the test at the first query that answers otherwise. */
 void language_check(const char *name);
+/* The same for the examples of a page of the documentation: a block "json items" with one item a line, blocks
+ * "sql", each followed by a block "json" with its rows or "text" with its failure, "json parameters" between. */
+void language_check_page(const char *path);
 
 #endif

@@ -61,3 +61,8 @@ TEST(sql_tables, errors_name_their_place)
 {
     language_check("errors");
 }
+
+TEST(sql_tables, examples_of_the_documentation_answer_as_shown)
+{
+    language_check_page("docs/sql.md");
+}
