@@ -73,6 +73,9 @@
 #define LIMIT_QUERY_SET_MEMBERS (4 * 1000 * 1000)
 /* Sort expressions, expressions to group by, and aggregates, of one query. */
 #define LIMIT_QUERY_ORDERS 8
+/* Scores that are fused into one, and the rows that come by it. */
+#define LIMIT_QUERY_SCORES 8
+#define LIMIT_QUERY_FUSED_ROWS 1000
 #define LIMIT_QUERY_GROUPS 32
 #define LIMIT_QUERY_AGGREGATES 64
 /* Separate stretches of an index that one condition may ask for; with more, the index is not used. */

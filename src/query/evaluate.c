@@ -299,6 +299,7 @@ bool function_is_volatile(enum function function)
 {
     return function == FUNCTION_random || function == FUNCTION_current_time ||
            function == FUNCTION_current_ticks || function == FUNCTION_current_timestamp ||
+           function == FUNCTION_words_score || function == FUNCTION_fuse ||
            function == FUNCTION_time_ago || function == FUNCTION_time_now;
 }
 

@@ -14,6 +14,7 @@ struct evaluation {
     const struct document *document;           /* NULL: nothing is bound */
     const struct value *aggregates;            /* results, for EXPRESSION_AGGREGATE */
     const struct value *groups; /* of the group that is the row, for EXPRESSION_GROUP */
+    const struct rank *ranks;   /* what was counted for words_score, or NULL */
     time_ms now;                /* of the request: one reading for all rows */
     struct value *variables;    /* what is bound, by number; 0 is the document */
     uint64_t steps;             /* rows that bindings have made so far */

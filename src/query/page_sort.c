@@ -113,6 +113,10 @@ status run_sorted(struct run *run)
 {
     struct sort_entry after = { .order_key = run->state.order_key, .key = run->state.position };
     struct sorter sorter;
+
+    TRY(run_rank(run));
+    if (run->query->rank && run->query->rank->part_count)
+        return run_fused(run);
     status s = sorter_open(&sorter, run->arena, run_wanted_rows(run), run->query,
                            run->is_resumed ? &after : NULL);
 

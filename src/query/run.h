@@ -63,6 +63,10 @@ MUST_USE status run_filtered(struct run *run, bool *is_done_out);
 /* ---- the ends ---------------------------------------------------------------------------------------- */
 
 MUST_USE status run_sorted(struct run *run);
+/* Before rows are looked at: counts what scores of words depend on, if the query has them. */
+MUST_USE status run_rank(struct run *run);
+/* All rows of a query that fuses scores. */
+MUST_USE status run_fused(struct run *run);
 MUST_USE status run_aggregate(struct run *run);
 MUST_USE status run_give_sums(struct run *run, const struct sums *sums);
 MUST_USE status run_grouped(struct run *run);

@@ -42,6 +42,20 @@ struct query_aggregate {
     const struct expression *of;
 };
 
+/* Rows come by how well they fit a search; there is one order then, by greater is better. */
+struct query_rank_part {
+    const struct expression *by; /* greater is better */
+    double weight;
+};
+struct query_rank {
+    /* The calls of words_score, whose arguments but the first are literals. */
+    size_t search_count;
+    const struct expression *const *searches;
+    /* Scores that are fused by their ranks; the order itself does not count then. None: it does. */
+    size_t part_count;
+    const struct query_rank_part *parts;
+};
+
 #define QUERY_UNLIMITED UINT64_MAX
 
 /* A document made of a row of an inner query has the row in a field of this name. */
@@ -62,6 +76,7 @@ struct query {
     bool is_distinct;
     size_t order_count;
     const struct query_order *orders;
+    const struct query_rank *rank; /* NULL: an order like any other */
     /* With aggregates and no groups (and then without orders): one row made of all rows. */
     size_t aggregate_count;
     const struct query_aggregate *aggregates;

@@ -106,7 +106,7 @@ static bool can_tell_apart(const struct plan *p)
 /* Where the items have no name of their own, their _rid cannot be asked for. */
 static bool can_order(const struct plan *p)
 {
-    return p->layout.root.len > 0 && !p->layout.is_ranked &&
+    return p->layout.root.len > 0 && !p->query->rank &&
            client_can(p, true, p->layout.orders.count > 1 ? "MultipleOrderBy" : "OrderBy");
 }
 

@@ -313,6 +313,8 @@ static status parse_orders(struct sql_parser *p, struct query *query)
     bool has_comma = true, is_ascending;
 
     TRY(sql_expect_word(p, TOKEN_BY));
+    if (sql_at_rank(p))
+        return sql_rank(p, query);
     TRY(ARENA_NEW(p->arena, LIMIT_QUERY_ORDERS, &orders));
     query->orders = orders;
     while (has_comma) {
@@ -326,6 +328,7 @@ static status parse_orders(struct sql_parser *p, struct query *query)
         TRY(sql_take_word(p, TOKEN_ASC, &is_ascending));
         if (!is_ascending)
             TRY(sql_take_word(p, TOKEN_DESC, &order->is_descending));
+        TRY(sql_order_by_nearness(p, start, is_ascending || order->is_descending, query));
         TRY(sql_take_symbol(p, ',', &has_comma));
     }
     return STATUS_OK;

@@ -184,7 +184,6 @@ static status change_clause(struct layout_reader *r, enum clause clause)
     TRY(end_clause(r));
     TRY(next(r));
     TRY(skip_word(r, TOKEN_BY));
-    r->out->is_ranked |= clause == IN_ORDER && sql_is_word(r->token.text, "RANK");
     begin_clause(r, clause);
     return STATUS_OK;
 }

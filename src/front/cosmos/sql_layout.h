@@ -22,7 +22,6 @@ struct sql_layout {
     bytes group;              /* ... all of them */
     struct sql_pieces orders; /* of ORDER BY, without ASC and DESC */
     bytes order;
-    bool is_ranked; /* ORDER BY RANK */
 };
 
 /* `text` must be one that sql_parse has taken. Pieces are in `arena`. */

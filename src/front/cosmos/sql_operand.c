@@ -224,6 +224,10 @@ static status parse_call(struct sql_parser *p, const struct sql_token *name,
         sql_mistake(p, "SC2005", name, "'%.*s' is not a recognized built-in function name.",
                     (int)name->text.len, (const char *)name->text.data);
     TRY(sql_arguments(p, ')', &args));
+    if (is_known && !p->is_ranking &&
+        (function == FUNCTION_words_score || function == FUNCTION_fuse))
+        sql_mistake(p, "SC2240", name, "The %.*s function may only be used in ORDER BY RANK.",
+                    (int)name->text.len, (const char *)name->text.data);
     if (!is_known || !has_right_count(p, name, args.count, function_arity(function)))
         return nothing(p, out);
     return sql_call(p, function, &args, out);

@@ -50,6 +50,7 @@ struct sql_parser {
     size_t join_count, subquery_count;
     unsigned subquery_depth; /* how many subqueries are open */
     bool is_nested;          /* there was a binding or a subquery */
+    bool is_ranking;         /* behind ORDER BY RANK */
     struct sql_use *uses;
     size_t use_count, use_room;
     /* The last expression that has a name of its own, and that name. */
@@ -91,6 +92,12 @@ MUST_USE status sql_operand(struct sql_parser *parser, const struct expression *
 MUST_USE status sql_subquery(struct sql_parser *parser, bool is_root, const struct query **out);
 /* from = FROM source { JOIN source } */
 MUST_USE status sql_from(struct sql_parser *parser);
+/* rank = RANK score ; behind ORDER BY, which is the only one then */
+bool sql_at_rank(const struct sql_parser *parser);
+MUST_USE status sql_rank(struct sql_parser *parser, struct query *query);
+/* An order by the distance of vectors is one by nearness; `start` is where it begins. */
+MUST_USE status sql_order_by_nearness(struct sql_parser *parser, size_t start, bool has_direction,
+                                      struct query *query);
 /* Is it a name? With `with_words`, also one that is a word of the language. */
 bool sql_is_name(const struct sql_token *token, bool with_words);
 /* What a name stands for; NULL if nobody has given it. */

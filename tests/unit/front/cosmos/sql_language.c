@@ -26,3 +26,8 @@ TEST(sql_language, groups_are_rows_of_what_their_rows_have_in_common)
 {
     language_check("grouping");
 }
+
+TEST(sql_language, ranks_put_the_best_first)
+{
+    language_check("functions-rank");
+}

@@ -1,0 +1,14 @@
+/* The words of a text, and how often a phrase is among them. Private to this room. */
+#ifndef QUERY_WORDS_H
+#define QUERY_WORDS_H
+
+#include "base/base.h"
+
+/* " one two three ": the words in their plain form, a space around each. */
+MUST_USE status words_of(struct arena *arena, bytes text, bytes *out);
+/* Both are what words_of gives. */
+size_t words_count(bytes words);
+/* How often the words of the phrase are there in a row; a phrase without words is nowhere. */
+size_t words_find(bytes words, bytes phrase);
+
+#endif
