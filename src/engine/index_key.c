@@ -249,6 +249,27 @@ status index_collect(struct engine *engine, struct arena *arena, const struct in
     return expand(&expansion, places, 0);
 }
 
+status scan_entries(struct arena *arena, const struct index *index, bytes document,
+                    struct scan_entries *out)
+{
+    struct index_entries entries = { 0 };
+    struct expansion expansion = { .arena = arena, .index = index, .out = &entries };
+    struct place places[LIMIT_INDEX_FIELDS];
+
+    *out = (struct scan_entries){ 0 };
+    ASSERT(index->definition.kind == INDEX_FIELDS);
+    for (size_t i = 0; i < index->definition.field_count; i++)
+        places[i] = (struct place){
+            .value = {.type = VALUE_DOCUMENT, .raw = document}
+        };
+    TRY(expand(&expansion, places, 0));
+    index_entries_sort(&entries);
+    TRY(ARENA_NEW(arena, entries.count, &out->items));
+    for (size_t i = 0; i < entries.count; i++)
+        out->items[out->count++] = entries.items[i].values;
+    return STATUS_OK;
+}
+
 status index_collect_all(struct engine *engine, struct arena *arena,
                          const struct indexed_document *document, struct index_entries *out)
 {

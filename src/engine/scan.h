@@ -62,4 +62,14 @@ bool scan_covers_path(struct arena *arena, const struct index *index, bytes path
  * then may stand for others that begin alike: true is returned, and the document has to be asked. */
 bool scan_append_path_value(struct buffer *out, struct value value);
 
+/* Every entry that a document has in an index over fields, as scan_row.index_key has them: ascending, no
+ * doubles; in the arena. Whether a partial index holds the document at all is not asked, and no partition key
+ * stands in front. */
+struct scan_entries {
+    bytes *items;
+    size_t count;
+};
+MUST_USE status scan_entries(struct arena *arena, const struct index *index, bytes document,
+                             struct scan_entries *out);
+
 #endif

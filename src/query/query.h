@@ -9,7 +9,9 @@
 #include "query/expression.h"
 #include "query/formula.h"
 #include "query/match.h"
+#include "query/order.h"
 #include "query/page.h"
 #include "query/tree.h"
+#include "query/update.h"
 
 #endif

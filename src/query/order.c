@@ -1,0 +1,78 @@
+/* Order: a document's place by dotted paths.
+ *
+ * Nearly always no array is met, and the place is made of the encoded values one behind the other. Otherwise
+ * the document's entries in an index over the same paths are made, and the first of them is the place: so
+ * sorting and reading such an index agree, whatever the document looks like.
+ *
+ * Pure apart from the arena. Start reading at order_key(). */
+#include "query/order.h"
+
+#include "query/match_parts.h"
+
+status order_make(struct arena *arena, const struct order_part *parts, size_t count,
+                  const struct order **out)
+{
+    struct index_field *fields;
+    struct order_part *copies;
+    struct order *order;
+    struct index *index;
+
+    if (count > LIMIT_INDEX_FIELDS)
+        return status_fail(arena, INVALID, "an order has %zu fields, the limit is %d", count,
+                           LIMIT_INDEX_FIELDS);
+    TRY(ARENA_NEW(arena, 1, &order));
+    TRY(ARENA_NEW(arena, 1, &index));
+    TRY(ARENA_NEW(arena, count, &copies));
+    TRY(ARENA_NEW(arena, count, &fields));
+    TRY(ARENA_NEW(arena, count, &index->paths));
+    for (size_t i = 0; i < count; i++) {
+        copies[i] = parts[i];
+        fields[i] = (struct index_field){ .path = parts[i].path,
+                                          .order = parts[i].is_descending ? KEY_DESCENDING
+                                                                          : KEY_ASCENDING };
+        TRY(path_parse(arena, parts[i].path, &index->paths[i]));
+    }
+    index->definition = (struct index_definition){ .name = BYTES_LITERAL("sort"),
+                                                   .kind = INDEX_FIELDS,
+                                                   .is_missing_null = true,
+                                                   .expire_after_s = INDEX_NO_EXPIRY,
+                                                   .field_count = count,
+                                                   .fields = fields };
+    *order = (struct order){ .count = count, .parts = copies, .index = index };
+    *out = order;
+    return STATUS_OK;
+}
+
+/* False if an array is met. */
+static bool append_plain(struct buffer *key, bytes document, const struct order_part *part)
+{
+    struct value value = { .type = VALUE_DOCUMENT, .raw = document };
+    bytes rest = part->path;
+
+    while (rest.len && value.type == VALUE_DOCUMENT) {
+        bytes name = match_take_part(&rest);
+        document_find_bytes(value_document(value), name, &value);
+    }
+    if (value.type == VALUE_ARRAY)
+        return false;
+    if (rest.len || value.type == VALUE_MISSING)
+        value = (struct value){ .type = VALUE_NULL };
+    key_append_value(key, value, part->is_descending ? KEY_DESCENDING : KEY_ASCENDING);
+    return true;
+}
+
+status order_key(const struct order *order, struct arena *arena, bytes document, bytes *out)
+{
+    struct buffer key = buffer_in(arena);
+    struct scan_entries entries;
+    bool is_plain = true;
+
+    for (size_t i = 0; is_plain && i < order->count; i++)
+        is_plain = append_plain(&key, document, &order->parts[i]);
+    if (is_plain)
+        return buffer_finish(&key, out);
+    TRY(scan_entries(arena, order->index, document, &entries));
+    ASSERT(entries.count > 0);
+    *out = entries.items[0];
+    return STATUS_OK;
+}

@@ -1,0 +1,29 @@
+/* Orders of documents by dotted paths, as an index over the same paths has them.
+ *
+ * A document's place is a string of bytes; memcmp orders places. A path that reaches several values through an
+ * array counts with the least of them, or the greatest where the order descends; what is not there is null, an
+ * empty array undefined. Private to this room and the faces. */
+#ifndef QUERY_ORDER_H
+#define QUERY_ORDER_H
+
+#include "engine/engine.h"
+
+struct order_part {
+    bytes path;
+    bool is_descending;
+};
+
+struct order {
+    size_t count;
+    const struct order_part *parts;
+    const struct index *index; /* the same paths as an index that exists nowhere */
+};
+
+/* `parts` are copied, their paths borrowed. INVALID for paths that are none; none at all is allowed. */
+MUST_USE status order_make(struct arena *arena, const struct order_part *parts, size_t count,
+                           const struct order **out);
+/* In `arena`. INVALID for a document with arrays in two of the paths side by side. */
+MUST_USE status order_key(const struct order *order, struct arena *arena, bytes document,
+                          bytes *out);
+
+#endif

@@ -1,0 +1,597 @@
+/* Update: applies a tree of steps to a document.
+ *
+ * Document and tree are walked together. At each place a set of nodes applies: usually one, but several where an
+ * array is updated by position and by filters at once. A place with a step is changed by it; other places
+ * are copied, with their changed children in them, and what is not there is made if a step below it makes
+ * something.
+ *
+ * Keeps: if nothing changes, the document is given back as it came.
+ * Threads: a run belongs to its request. Start reading at update_apply(). */
+#include "query/match_parts.h"
+#include "query/update_parts.h"
+
+#include <stdio.h>
+
+/* Nodes that may meet at one place. */
+enum { NODES_MAX = 32 };
+/* Elements that setting a position behind the end of an array may add. */
+enum { PADDING_MAX = 1500000 };
+
+struct nodes {
+    const struct update_node *items[NODES_MAX];
+    size_t count;
+};
+
+struct walk {
+    const struct update *update;
+    struct update_run *run;
+    bytes original;
+};
+
+static status apply_value(struct walk *w, const struct nodes *nodes, bytes name, struct value old,
+                          struct update_change *out);
+
+status update_refuse(struct update_run *run, int32_t number, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    const char *message = arena_format_args(run->arena, format, args);
+    va_end(args);
+    run->refusal = number;
+    return status_of(INVALID, message ? message : "the update cannot be applied");
+}
+
+static status add_node(struct walk *w, struct nodes *nodes, const struct update_node *node)
+{
+    if (nodes->count == NODES_MAX)
+        return update_refuse(w->run, REFUSED_BAD_VALUE,
+                             "more than %d paths of the update meet at one array element",
+                             NODES_MAX);
+    nodes->items[nodes->count++] = node;
+    return STATUS_OK;
+}
+
+static bool is_filter(bytes name)
+{
+    return name.len >= 3 && name.data[0] == '$' && name.data[1] == '[';
+}
+
+/* Name of a child as it stands in this document: "$" is the position that was found. */
+static status name_of(struct walk *w, const struct update_node *child, char room[24], bytes *out)
+{
+    *out = child->name;
+    if (!bytes_equal(child->name, BYTES_LITERAL("$")))
+        return STATUS_OK;
+    if (!w->run->has_position)
+        return update_refuse(w->run, REFUSED_BAD_VALUE,
+                             "The positional operator did not find the match needed from the "
+                             "query.");
+    int len = snprintf(room, 24, "%zu", w->run->position);
+    *out = bytes_of(room, (size_t)len);
+    return STATUS_OK;
+}
+
+/* ---- what is not there ------------------------------------------------------------------------------ */
+
+static status make_missing(struct walk *w, const struct update_node *node, struct value *out);
+
+/* A new document with what the children make; missing if they make nothing. */
+static status make_children(struct walk *w, const struct update_node *node, struct value *out)
+{
+    struct buffer built = buffer_in(w->run->arena);
+    size_t begun = document_begin(&built), count = 0;
+
+    *out = (struct value){ .type = VALUE_MISSING };
+    for (const struct update_node *child = node->children; child; child = child->next) {
+        struct value value;
+        char room[24];
+        bytes name;
+        if (is_filter(child->name))
+            return update_refuse(w->run, REFUSED_BAD_VALUE,
+                                 "The path to '%.*s' must exist in the document in order to apply "
+                                 "array updates.",
+                                 (int)child->name.len, (const char *)child->name.data);
+        TRY(name_of(w, child, room, &name));
+        TRY(make_missing(w, child, &value));
+        count += value.type != VALUE_MISSING;
+        document_append(&built, name, value);
+    }
+    document_end(&built, begun);
+    if (count == 0)
+        return STATUS_OK;
+    out->type = VALUE_DOCUMENT;
+    return buffer_finish(&built, &out->raw);
+}
+
+static status make_missing(struct walk *w, const struct update_node *node, struct value *out)
+{
+    struct update_change change;
+
+    if (!node->step)
+        return make_children(w, node, out);
+    *out = (struct value){ .type = VALUE_MISSING };
+    if (!update_creates(node->step, w->run))
+        return STATUS_OK;
+    TRY(update_step_apply(node->step, w->run, w->original, *out, &change));
+    if (change.is_changed)
+        *out = change.value;
+    return STATUS_OK;
+}
+
+/* Would a step below make something where nothing is? */
+static bool makes_something(const struct walk *w, const struct update_node *node)
+{
+    if (node->step)
+        return update_creates(node->step, w->run);
+    for (const struct update_node *child = node->children; child; child = child->next) {
+        if (makes_something(w, child))
+            return true;
+    }
+    return false;
+}
+
+/* ---- documents -------------------------------------------------------------------------------------- */
+
+/* All children of the nodes that stand for this name. */
+static status gather(struct walk *w, const struct nodes *nodes, bytes name, struct nodes *out)
+{
+    out->count = 0;
+    for (size_t i = 0; i < nodes->count; i++) {
+        for (const struct update_node *child = nodes->items[i]->children; child;
+             child = child->next) {
+            char room[24];
+            bytes wanted;
+            TRY(name_of(w, child, room, &wanted));
+            if (bytes_equal(wanted, name))
+                TRY(add_node(w, out, child));
+        }
+    }
+    return STATUS_OK;
+}
+
+static bool has_field(bytes document, bytes name)
+{
+    struct value ignored;
+
+    return document_find_bytes(document, name, &ignored);
+}
+
+static status append_new(struct walk *w, const struct nodes *nodes, bytes document,
+                         struct buffer *built, bool *is_changed)
+{
+    for (size_t i = 0; i < nodes->count; i++) {
+        for (const struct update_node *child = nodes->items[i]->children; child;
+             child = child->next) {
+            struct value value;
+            char room[24];
+            bytes name;
+            TRY(name_of(w, child, room, &name));
+            if (has_field(document, name))
+                continue;
+            TRY(make_missing(w, child, &value));
+            *is_changed |= value.type != VALUE_MISSING;
+            document_append(built, name, value);
+        }
+    }
+    return STATUS_OK;
+}
+
+static status no_array(struct walk *w, bytes name, struct value value)
+{
+    return update_refuse(w->run, REFUSED_BAD_VALUE,
+                         "Cannot apply array updates to non-array element %.*s of type %s",
+                         (int)name.len, (const char *)name.data, update_type_name(value));
+}
+
+static bool has_filter_child(const struct nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++) {
+        for (const struct update_node *child = nodes->items[i]->children; child;
+             child = child->next) {
+            if (is_filter(child->name))
+                return true;
+        }
+    }
+    return false;
+}
+
+static status apply_document(struct walk *w, const struct nodes *nodes, bytes name, bytes document,
+                             struct update_change *out)
+{
+    struct buffer built = buffer_in(w->run->arena);
+    size_t begun = document_begin(&built);
+    struct document_walk fields = document_fields(document);
+    struct nodes below;
+    struct field field;
+
+    if (has_filter_child(nodes))
+        return no_array(w, name, (struct value){ .type = VALUE_DOCUMENT });
+    out->is_changed = false;
+    while (document_next(&fields, &field)) {
+        struct update_change change = { .value = field.value };
+        TRY(gather(w, nodes, field.name, &below));
+        if (below.count)
+            TRY(apply_value(w, &below, field.name, field.value, &change));
+        out->is_changed |= change.is_changed;
+        document_append(&built, field.name, change.is_changed ? change.value : field.value);
+    }
+    TRY(append_new(w, nodes, document, &built, &out->is_changed));
+    document_end(&built, begun);
+    out->value = (struct value){ .type = VALUE_DOCUMENT };
+    return buffer_finish(&built, &out->value.raw);
+}
+
+/* ---- arrays ----------------------------------------------------------------------------------------- */
+
+static status filter_holds(struct walk *w, bytes part, struct value element, bool *out)
+{
+    bytes name = bytes_of(part.data + 2, part.len - 3);
+    struct matching matching = { .scratch = w->run->arena, .formulas = w->run->formulas };
+
+    *out = name.len == 0;
+    for (size_t i = 0; name.len && i < w->update->filter_count; i++) {
+        const struct update_filter *filter = &w->update->filters[i];
+        struct buffer built = buffer_in(w->run->arena);
+        bytes document;
+        if (!bytes_equal(filter->name, name))
+            continue;
+        size_t begun = document_begin(&built);
+        document_append(&built, name, element);
+        document_end(&built, begun);
+        TRY(buffer_finish(&built, &document));
+        return match_document(filter->match, &matching, document, out);
+    }
+    return STATUS_OK;
+}
+
+/* All children of the nodes that stand for the element at this position. */
+static status gather_element(struct walk *w, const struct nodes *nodes, size_t position,
+                             struct value element, struct nodes *out)
+{
+    out->count = 0;
+    for (size_t i = 0; i < nodes->count; i++) {
+        for (const struct update_node *child = nodes->items[i]->children; child;
+             child = child->next) {
+            bool is_meant;
+            char room[24];
+            bytes name;
+            TRY(name_of(w, child, room, &name));
+            if (is_filter(name))
+                TRY(filter_holds(w, name, element, &is_meant));
+            else
+                is_meant = match_is_position(name, position);
+            if (is_meant)
+                TRY(add_node(w, out, child));
+        }
+    }
+    return STATUS_OK;
+}
+
+static bool read_position(bytes name, size_t *out)
+{
+    size_t position = 0;
+
+    if (name.len == 0 || name.len > 9 || (name.len > 1 && name.data[0] == '0'))
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.data[i] < '0' || name.data[i] > '9')
+            return false;
+        position = position * 10 + (size_t)(name.data[i] - '0');
+    }
+    *out = position;
+    return true;
+}
+
+struct array_builder {
+    struct buffer built;
+    size_t begun;
+    size_t count;
+};
+
+static void append_element(struct array_builder *array, struct value value)
+{
+    char name[24];
+    int len = snprintf(name, sizeof(name), "%zu", array->count++);
+
+    if (value.type == VALUE_MISSING)
+        value.type = VALUE_NULL;
+    document_append(&array->built, bytes_of(name, (size_t)len), value);
+}
+
+/* Elements behind the end: nulls up to them. */
+static status append_behind(struct walk *w, const struct update_node *child, bytes parent,
+                            bytes name, struct array_builder *array, bool *is_changed)
+{
+    struct value value;
+    size_t position;
+
+    if (!read_position(name, &position)) {
+        if (!makes_something(w, child))
+            return STATUS_OK;
+        return update_refuse(
+            w->run, REFUSED_PATH, "Cannot create field '%.*s' in element %.*s, which is an array",
+            (int)name.len, (const char *)name.data, (int)parent.len, (const char *)parent.data);
+    }
+    if (position < array->count)
+        return STATUS_OK;
+    TRY(make_missing(w, child, &value));
+    if (value.type == VALUE_MISSING)
+        return STATUS_OK;
+    if (position - array->count > PADDING_MAX)
+        return update_refuse(w->run, REFUSED_BACKFILL,
+                             "Cannot add element %zu to an array of %zu elements: that would fill "
+                             "it with more than %d nulls",
+                             position, array->count, PADDING_MAX);
+    while (array->count < position)
+        append_element(array, (struct value){ .type = VALUE_NULL });
+    append_element(array, value);
+    *is_changed = true;
+    return STATUS_OK;
+}
+
+static status apply_array(struct walk *w, const struct nodes *nodes, bytes name, bytes array,
+                          struct update_change *out)
+{
+    struct array_builder made = { .built = buffer_in(w->run->arena) };
+    struct document_walk elements = document_fields(array);
+    struct nodes below;
+    struct field element;
+
+    made.begun = document_begin(&made.built);
+    out->is_changed = false;
+    while (document_next(&elements, &element)) {
+        struct update_change change = { .value = element.value };
+        TRY(gather_element(w, nodes, made.count, element.value, &below));
+        if (below.count)
+            TRY(apply_value(w, &below, element.name, element.value, &change));
+        out->is_changed |= change.is_changed;
+        append_element(&made, change.is_changed ? change.value : element.value);
+    }
+    for (size_t i = 0; i < nodes->count; i++) {
+        for (const struct update_node *child = nodes->items[i]->children; child;
+             child = child->next) {
+            char room[24];
+            bytes wanted;
+            TRY(name_of(w, child, room, &wanted));
+            if (!is_filter(wanted))
+                TRY(append_behind(w, child, name, wanted, &made, &out->is_changed));
+        }
+    }
+    document_end(&made.built, made.begun);
+    out->value = (struct value){ .type = VALUE_ARRAY };
+    return buffer_finish(&made.built, &out->value.raw);
+}
+
+/* ---- any value -------------------------------------------------------------------------------------- */
+
+static status apply_scalar(struct walk *w, const struct nodes *nodes, bytes name, struct value old)
+{
+    if (has_filter_child(nodes))
+        return no_array(w, name, old);
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct update_node *child = nodes->items[i]->children;
+        if (child && makes_something(w, nodes->items[i]))
+            return update_refuse(w->run, REFUSED_PATH,
+                                 "Cannot create field '%.*s' in element {%.*s: ...} of type %s",
+                                 (int)child->name.len, (const char *)child->name.data,
+                                 (int)name.len, (const char *)name.data, update_type_name(old));
+    }
+    return STATUS_OK;
+}
+
+static status apply_value(struct walk *w, const struct nodes *nodes, bytes name, struct value old,
+                          struct update_change *out)
+{
+    *out = (struct update_change){ .value = old };
+    for (size_t i = 0; i < nodes->count; i++) {
+        if (!nodes->items[i]->step)
+            continue;
+        if (nodes->count > 1)
+            return update_refuse(w->run, REFUSED_CONFLICT, "Update created a conflict at '%.*s'",
+                                 (int)name.len, (const char *)name.data);
+        return update_step_apply(nodes->items[0]->step, w->run, w->original, old, out);
+    }
+    if (old.type == VALUE_DOCUMENT)
+        return apply_document(w, nodes, name, value_document(old), out);
+    if (old.type == VALUE_ARRAY)
+        return apply_array(w, nodes, name, value_document(old), out);
+    return apply_scalar(w, nodes, name, old);
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------- */
+
+static status check_result(struct update_run *run, bytes document)
+{
+    if (document.len > LIMIT_DOCUMENT_BYTES) {
+        run->refusal = REFUSED_SIZE;
+        return status_fail(run->arena, TOO_LARGE,
+                           "Resulting document after update is larger than %d: it has %zu bytes",
+                           LIMIT_DOCUMENT_BYTES, document.len);
+    }
+    return document_check(run->arena, document);
+}
+
+static status check_id(struct update_run *run, bytes old, bytes fresh)
+{
+    struct value before, after;
+
+    bool had_id = document_find(old, "_id", &before);
+    document_find(fresh, "_id", &after);
+    if (!had_id || (after.type == before.type && bytes_equal(after.raw, before.raw)))
+        return STATUS_OK;
+    return update_refuse(run, REFUSED_IMMUTABLE,
+                         "Performing an update on the path '_id' would modify the immutable field "
+                         "'_id'");
+}
+
+static status apply_steps(const struct update *update, struct update_run *run, bytes document,
+                          struct update_result *out)
+{
+    struct walk w = { .update = update, .run = run, .original = document };
+    const struct nodes nodes = { .items = { update->root }, .count = 1 };
+    struct update_change change;
+
+    *out = (struct update_result){ .document = document };
+    if (!update->root->children)
+        return STATUS_OK;
+    TRY(apply_document(&w, &nodes, BYTES_NONE, document, &change));
+    if (!change.is_changed)
+        return STATUS_OK;
+    out->is_changed = true;
+    out->document = change.value.raw;
+    return STATUS_OK;
+}
+
+/* The _id stays in front; a replacement without one keeps that of the document. */
+static status replace(const struct update *update, struct update_run *run, bytes document,
+                      struct update_result *out)
+{
+    struct buffer built = buffer_in(run->arena);
+    struct document_walk walk = document_fields(update->replacement);
+    struct value old_id, new_id;
+    struct field field;
+
+    bool has_id = document_find(document, "_id", &old_id);
+    if (document_find(update->replacement, "_id", &new_id) && has_id &&
+        !match_is_equal(old_id, new_id))
+        return update_refuse(run, REFUSED_IMMUTABLE,
+                             "After applying the update, the (immutable) field '_id' was found to "
+                             "have been altered");
+    size_t begun = document_begin(&built);
+    document_append(&built, BYTES_LITERAL("_id"), has_id ? old_id : new_id);
+    while (document_next(&walk, &field)) {
+        if (!bytes_equal(field.name, BYTES_LITERAL("_id")))
+            document_append(&built, field.name, field.value);
+    }
+    document_end(&built, begun);
+    TRY(buffer_finish(&built, &out->document));
+    out->is_changed = !bytes_equal(out->document, document);
+    return STATUS_OK;
+}
+
+status update_apply(const struct update *update, struct update_run *run, bytes document,
+                    struct update_result *out)
+{
+    run->refusal = 0;
+    run->is_insert = false;
+    if (update->is_replacement)
+        TRY(replace(update, run, document, out));
+    else
+        TRY(apply_steps(update, run, document, out));
+    if (!out->is_changed)
+        return STATUS_OK;
+    TRY(check_id(run, document, out->document));
+    return check_result(run, out->document);
+}
+
+/* ---- inserting -------------------------------------------------------------------------------------- */
+
+/* The equalities of a condition as steps that set their values. */
+struct equalities {
+    struct arena *arena;
+    struct update_step *steps;
+    size_t count, room;
+    bool is_id_only;
+};
+
+static status add_equality(struct equalities *e, bytes path, struct value value)
+{
+    if (e->is_id_only && !bytes_equal(path, BYTES_LITERAL("_id")))
+        return STATUS_OK;
+    if (e->count == e->room) {
+        size_t room = e->room ? e->room * 2 : 8;
+        struct update_step *more;
+        TRY(ARENA_NEW(e->arena, room, &more));
+        if (e->count)
+            memcpy(more, e->steps, e->count * sizeof(*more));
+        e->steps = more;
+        e->room = room;
+    }
+    e->steps[e->count++] = (struct update_step){ .kind = UPDATE_SET, .path = path, .value = value };
+    return STATUS_OK;
+}
+
+static status collect_equalities(struct equalities *e, const struct match *match)
+{
+    bool is_single_or = match->kind == MATCH_OR && match->count == 1;
+
+    if (match->kind == MATCH_EQUAL && match->path.len)
+        return add_equality(e, match->path, match->value);
+    if (match->kind == MATCH_IN && match->value_count == 1 && match->pattern_count == 0)
+        return add_equality(e, match->path, match->values[0]);
+    for (size_t i = 0; (match->kind == MATCH_AND || is_single_or) && i < match->count; i++)
+        TRY(collect_equalities(e, match->parts[i]));
+    return STATUS_OK;
+}
+
+static status base_of(struct update_run *run, const struct match *match, bool is_id_only,
+                      bytes *out)
+{
+    struct equalities e = { .arena = run->arena, .is_id_only = is_id_only };
+    struct update_result result;
+    struct buffer empty = buffer_in(run->arena);
+    struct update base;
+
+    document_end(&empty, document_begin(&empty));
+    TRY(buffer_finish(&empty, out));
+    if (match)
+        TRY(collect_equalities(&e, match));
+    if (e.count == 0)
+        return STATUS_OK;
+    status s = update_join(run->arena, e.steps, e.count, &base, &run->refusal);
+    if (s.code == INVALID && run->refusal == REFUSED_CONFLICT)
+        return update_refuse(run, REFUSED_TWICE,
+                             "cannot infer query fields to set, a path is matched twice");
+    TRY(s);
+    TRY(apply_steps(&base, run, *out, &result));
+    *out = result.document;
+    return STATUS_OK;
+}
+
+bool update_is_bad_id(struct value id)
+{
+    return id.type == VALUE_ARRAY || id.type == VALUE_REGEX || id.type == VALUE_UNDEFINED;
+}
+
+/* _id in front of all others. */
+static status put_id_first(struct update_run *run, bytes document, struct value fresh_id,
+                           bytes *out)
+{
+    struct buffer built = buffer_in(run->arena);
+    struct document_walk walk = document_fields(document);
+    struct value id;
+    struct field field;
+
+    if (!document_find(document, "_id", &id))
+        id = fresh_id;
+    if (update_is_bad_id(id))
+        return update_refuse(run, 53, "The '_id' value cannot be of type %s", update_type_name(id));
+    size_t begun = document_begin(&built);
+    document_append(&built, BYTES_LITERAL("_id"), id);
+    while (document_next(&walk, &field)) {
+        if (!bytes_equal(field.name, BYTES_LITERAL("_id")))
+            document_append(&built, field.name, field.value);
+    }
+    document_end(&built, begun);
+    return buffer_finish(&built, out);
+}
+
+status update_insert(const struct update *update, struct update_run *run, const struct match *match,
+                     struct value fresh_id, bytes *out)
+{
+    struct update_result result;
+    bytes base;
+
+    run->refusal = 0;
+    run->is_insert = true;
+    TRY(base_of(run, match, update->is_replacement, &base));
+    result.document = base;
+    if (update->is_replacement)
+        TRY(replace(update, run, base, &result));
+    else
+        TRY(apply_steps(update, run, base, &result));
+    TRY(check_id(run, base, result.document));
+    TRY(put_id_first(run, result.document, fresh_id, out));
+    return check_result(run, *out);
+}

@@ -1,0 +1,53 @@
+/* What the files of updates share. Private to this room. */
+#ifndef QUERY_UPDATE_PARTS_H
+#define QUERY_UPDATE_PARTS_H
+
+#include "query/update.h"
+
+/* Numbers by which clients know reasons. */
+enum {
+    REFUSED_BAD_VALUE = 2,
+    REFUSED_TYPE = 14,
+    REFUSED_PATH = 28,
+    REFUSED_BACKFILL = 33,
+    REFUSED_CONFLICT = 40,
+    REFUSED_TWICE = 54,
+    REFUSED_IMMUTABLE = 66,
+    REFUSED_SIZE = 17419,
+};
+
+/* One part of a path. A leaf has a step, any other node children, in the order in which they are applied. */
+struct update_node {
+    bytes name;
+    const struct update_step *step;
+    struct update_node *children;
+    struct update_node *next; /* of the same parent */
+};
+
+/* What a step makes of a value. */
+struct update_change {
+    bool is_changed;
+    struct value value; /* missing: the field goes */
+};
+
+status update_refuse(struct update_run *run, int32_t number, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Would the step put a value where there is none? */
+bool update_creates(const struct update_step *step, const struct update_run *run);
+/* `original` is the whole document as it came; `old` is missing if there is nothing. */
+MUST_USE status update_step_apply(const struct update_step *step, struct update_run *run,
+                                  bytes original, struct value old, struct update_change *out);
+MUST_USE status update_push(const struct update_step *step, struct update_run *run,
+                            struct value old, struct update_change *out);
+MUST_USE status update_add_to_set(const struct update_step *step, struct update_run *run,
+                                  struct value old, struct update_change *out);
+MUST_USE status update_pop(const struct update_step *step, struct update_run *run, struct value old,
+                           struct update_change *out);
+MUST_USE status update_pull(const struct update_step *step, struct update_run *run,
+                            struct value old, struct update_change *out);
+/* Name of a type as people know it. */
+const char *update_type_name(struct value value);
+/* Same type and same bytes. */
+bool update_is_identical(struct value a, struct value b);
+
+#endif
