@@ -4,7 +4,8 @@
  * pieces of the head go into one buffer and are remembered by offset; they become `bytes` when the head
  * is complete and cannot move any more. The body is a second buffer, large enough from the start when
  * its length is announced. The library is paused at the end of each request, so a pipelined one stays
- * unread until this one is answered.
+ * unread until this one is answered. A request that lies in the input as a whole and is plain is not
+ * even shown to the library (http_head.c): it is copied in one piece, and the rest is the same.
  *
  * Keeps: head, target, number of headers and body stay within their limits; a request is refused as soon
  * as that is certain, before its body is read; one reader reads no more after a refusal.
@@ -12,25 +13,16 @@
 #include <http_parser.h>
 #include <strings.h>
 
-#include "base/limits.h"
 #include "front/http.h"
-
-struct span {
-    size_t from, upto;
-};
-
-struct header_span {
-    struct span name, value;
-};
+#include "front/http_head.h"
 
 struct http_reader {
     http_parser parser;
     struct arena *arena;
-    struct buffer head;
+    struct buffer head;     /* the pieces of it, one behind the other */
+    struct http_head spans; /* in these pieces */
     struct buffer body;
-    size_t target_len;
-    size_t header_count;
-    struct header_span headers[LIMIT_HTTP_HEADERS];
+    bool is_begun;
     bool is_in_value; /* the last piece belonged to a value: a name begins a new header */
     bool is_head_complete;
     bool wants_continue;
@@ -67,14 +59,12 @@ void http_reader_close(struct http_reader *reader)
 
 void http_reader_begin(struct http_reader *reader, struct arena *arena)
 {
-    http_parser_init(&reader->parser, HTTP_REQUEST);
-    reader->parser.data = reader;
     reader->arena = arena;
     reader->head = buffer_in(arena);
     reader->body = buffer_in(arena);
-    reader->target_len = reader->header_count = 0;
     reader->is_in_value = true;
-    reader->is_head_complete = reader->wants_continue = reader->is_complete = false;
+    reader->is_begun = reader->is_head_complete = false;
+    reader->wants_continue = reader->is_complete = false;
     reader->refusal = (struct http_refusal){ 0 };
     reader->request = (struct http_request){ 0 };
 }
@@ -105,9 +95,18 @@ static struct http_refusal refusal_of_parser(enum http_errno error)
     return (struct http_refusal){ 400, why };
 }
 
+static bool is_plain_request(struct http_reader *reader, bytes input);
+static enum http_progress take_plain_request(struct http_reader *reader, bytes input,
+                                             size_t *consumed_out);
+static void begin_library(struct http_reader *reader);
+
 enum http_progress http_reader_feed(struct http_reader *reader, bytes input, size_t *consumed_out)
 {
     ASSERT(!reader->is_complete && reader->refusal.status == 0 && input.len > 0);
+    if (!reader->is_begun && is_plain_request(reader, input))
+        return take_plain_request(reader, input, consumed_out);
+    if (!reader->is_begun)
+        begin_library(reader);
     *consumed_out = http_parser_execute(&reader->parser, &callbacks, (const char *)input.data,
                                         input.len);
     enum http_errno error = HTTP_PARSER_ERRNO(&reader->parser);
@@ -148,7 +147,48 @@ static int refuse_memory(struct http_reader *reader)
     return refuse(reader, 503, "no memory for this request now; try again");
 }
 
-/* ---- the head --------------------------------------------------------------------------------------- */
+static void begin_library(struct http_reader *reader)
+{
+    http_parser_init(&reader->parser, HTTP_REQUEST);
+    reader->parser.data = reader;
+    reader->spans.target = (struct http_span){ 0, 0 };
+    reader->spans.header_count = 0;
+    reader->is_begun = true;
+}
+
+/* ---- the short way ---------------------------------------------------------------------------------- */
+
+static bool is_plain_request(struct http_reader *reader, bytes input)
+{
+    return http_head_read(input, &reader->spans) &&
+           reader->spans.body_len <= input.len - reader->spans.len;
+}
+
+static bool build_headers(struct http_reader *reader);
+static bool build_target(struct http_reader *reader);
+
+static enum http_progress take_plain_request(struct http_reader *reader, bytes input,
+                                             size_t *consumed_out)
+{
+    struct http_request *request = &reader->request;
+    const struct http_head *spans = &reader->spans;
+
+    *consumed_out = spans->len + spans->body_len;
+    buffer_append(&reader->head, bytes_of(input.data, *consumed_out));
+    if (reader->head.is_failed || !build_headers(reader)) {
+        refuse_memory(reader);
+        return HTTP_REFUSED;
+    }
+    bool is_path = build_target(reader);
+    ASSERT(is_path);
+    request->method = spans->method;
+    request->body = bytes_of(reader->head.data + spans->len, spans->body_len);
+    request->is_keep_alive = true;
+    reader->is_complete = true;
+    return HTTP_COMPLETE;
+}
+
+/* ---- the head, from the library --------------------------------------------------------------------- */
 
 static int append_head(struct http_reader *reader, const char *at, size_t len)
 {
@@ -162,9 +202,9 @@ static int on_target(http_parser *parser, const char *at, size_t len)
 {
     struct http_reader *reader = parser->data;
 
-    if (len > LIMIT_HTTP_TARGET_BYTES - reader->target_len)
+    if (len > LIMIT_HTTP_TARGET_BYTES - reader->spans.target.upto)
         return refuse_longer(reader, 414, "too long a target", LIMIT_HTTP_TARGET_BYTES);
-    reader->target_len += len;
+    reader->spans.target.upto += len;
     return append_head(reader, at, len);
 }
 
@@ -175,14 +215,14 @@ static int on_header_name(http_parser *parser, const char *at, size_t len)
     if (reader->is_head_complete)
         return 0; /* a trailer behind a chunked body: nothing here needs one */
     if (reader->is_in_value) {
-        if (reader->header_count == LIMIT_HTTP_HEADERS)
+        if (reader->spans.header_count == LIMIT_HTTP_HEADERS)
             return refuse_longer(reader, 431, "too many headers", LIMIT_HTTP_HEADERS);
-        struct header_span *header = &reader->headers[reader->header_count++];
-        header->name = (struct span){ reader->head.len, reader->head.len };
-        header->value = (struct span){ 0, 0 };
+        struct http_header_span *header = &reader->spans.headers[reader->spans.header_count++];
+        header->name = (struct http_span){ reader->head.len, reader->head.len };
+        header->value = (struct http_span){ 0, 0 };
         reader->is_in_value = false;
     }
-    reader->headers[reader->header_count - 1].name.upto += len;
+    reader->spans.headers[reader->spans.header_count - 1].name.upto += len;
     return append_head(reader, at, len);
 }
 
@@ -192,15 +232,15 @@ static int on_header_value(http_parser *parser, const char *at, size_t len)
 
     if (reader->is_head_complete)
         return 0;
-    struct header_span *header = &reader->headers[reader->header_count - 1];
+    struct http_header_span *header = &reader->spans.headers[reader->spans.header_count - 1];
     if (!reader->is_in_value)
-        header->value = (struct span){ reader->head.len, reader->head.len };
+        header->value = (struct http_span){ reader->head.len, reader->head.len };
     reader->is_in_value = true;
     header->value.upto += len;
     return append_head(reader, at, len);
 }
 
-static bytes head_span(const struct http_reader *reader, struct span span)
+static bytes head_span(const struct http_reader *reader, struct http_span span)
 {
     return bytes_of(reader->head.data + span.from, span.upto - span.from);
 }
@@ -227,14 +267,14 @@ static bool build_headers(struct http_reader *reader)
 {
     struct http_request *request = &reader->request;
 
-    request->header_count = reader->header_count;
+    request->header_count = reader->spans.header_count;
     request->headers = arena_try_take(reader->arena,
-                                      (reader->header_count + 1) * sizeof(*request->headers));
+                                      (reader->spans.header_count + 1) * sizeof(*request->headers));
     if (!request->headers)
         return false;
-    for (size_t i = 0; i < reader->header_count; i++) {
-        request->headers[i].name = head_span(reader, reader->headers[i].name);
-        request->headers[i].value = without_end(head_span(reader, reader->headers[i].value));
+    for (size_t i = 0; i < reader->spans.header_count; i++) {
+        request->headers[i].name = head_span(reader, reader->spans.headers[i].name);
+        request->headers[i].value = without_end(head_span(reader, reader->spans.headers[i].value));
     }
     return true;
 }
@@ -257,7 +297,7 @@ static bool build_target(struct http_reader *reader)
     struct http_request *request = &reader->request;
     struct http_parser_url url;
 
-    request->target = bytes_of(reader->head.data, reader->target_len);
+    request->target = head_span(reader, reader->spans.target);
     request->path = request->target;
     if (bytes_equal(request->target, BYTES_LITERAL("*")))
         return true;

@@ -26,7 +26,18 @@ static void check_target(const struct http_request *request)
     need(path.len == target.len ? query.len == 0 : path.len + 1 + query.len == target.len);
 }
 
-/* Number of complete requests and their bodies' lengths, folded together. */
+/* All of a request, so that none is read differently where it lies in one piece. */
+static uint64_t fold(const struct http_request *request, uint64_t digest)
+{
+    digest = bytes_hash(request->body, digest * 31 + request->header_count);
+    digest = bytes_hash(request->method, bytes_hash(request->target, digest));
+    for (size_t i = 0; i < request->header_count; i++)
+        digest = bytes_hash(request->headers[i].name,
+                            bytes_hash(request->headers[i].value, digest));
+    return digest * 31 + request->is_keep_alive;
+}
+
+/* All complete requests, folded together. */
 static uint64_t read_all(bytes input, size_t piece_len)
 {
     struct arena *arena = arena_open(16 * 1024 * 1024);
@@ -44,8 +55,7 @@ static uint64_t read_all(bytes input, size_t piece_len)
         need(consumed > 0 || progress != HTTP_NEEDS_MORE);
         if (progress == HTTP_COMPLETE) {
             const struct http_request *request = http_reader_request(reader);
-            digest = bytes_hash(request->body, digest * 31 + request->header_count);
-            digest = bytes_hash(request->target, digest);
+            digest = fold(request, digest);
             check_target(request);
             arena_reset(arena);
             http_reader_begin(reader, arena);

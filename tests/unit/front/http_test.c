@@ -156,6 +156,108 @@ TEST(http, requests_are_read_byte_by_byte)
     }
 }
 
+/* ---- the short way and the library ---------------------------------------------------------------------- */
+
+static bool is_same_request(const struct http_request *a, const struct http_request *b)
+{
+    bool is_same = bytes_equal(a->method, b->method) && bytes_equal(a->target, b->target) &&
+                   bytes_equal(a->path, b->path) && bytes_equal(a->query, b->query) &&
+                   bytes_equal(a->body, b->body) && a->header_count == b->header_count &&
+                   a->is_head == b->is_head && a->is_keep_alive == b->is_keep_alive &&
+                   a->is_version_1_0 == b->is_version_1_0;
+
+    for (size_t i = 0; is_same && i < a->header_count; i++)
+        is_same = bytes_equal(a->headers[i].name, b->headers[i].name) &&
+                  bytes_equal(a->headers[i].value, b->headers[i].value);
+    return is_same;
+}
+
+/* In one piece a plain request never reaches the library; cut behind its first byte it always does. */
+static void check_both_ways(bytes text)
+{
+    struct reading whole = read_cut(text, 0, 0, 0), cut = read_cut(text, 1, 0, 0);
+
+    CHECK_EQ(whole.count, cut.count, "%.*s", (int)text.len, (const char *)text.data);
+    CHECK_EQ(whole.is_refused, cut.is_refused, "%.*s", (int)text.len, (const char *)text.data);
+    if (whole.is_refused)
+        CHECK_EQ(whole.refusal.status, cut.refusal.status, "");
+    /* Only the first is sure to have gone the other way. */
+    for (size_t i = 0; i < whole.count; i++)
+        CHECK_THAT(is_same_request(&whole.requests[i], &cut.requests[i]), "%.*s", (int)text.len,
+                   (const char *)text.data);
+    reading_close(&whole);
+    reading_close(&cut);
+}
+
+static const char *const plain_requests[] = {
+    "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "POST /a?b=c%20d HTTP/1.1\r\nhost:a:1\r\ncontent-length: 3\r\nx_y-1:  two words \r\n"
+    "connection: Keep-Alive\r\nempty:\r\n\r\nabc",
+};
+
+TEST(http, a_request_in_one_piece_is_read_like_one_in_two)
+{
+    static const char *const odd_ones[] = {
+        "GET /#f HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, close\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.0\r\nHost: a\r\n\r\n",
+        "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+        "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\nx",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\nx",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 00000001\r\n\r\nx",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 16777217\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\nx",
+        "GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n",
+        "GET / HTTP/1.1\nHost: a\n\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encodings: chunked\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nContent-Lengths: 5\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nConnections: close\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nUpgrades: yes\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nProxy-Connections: close\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX-Transfer-Encoding: chunked\r\n\r\n",
+        "\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(plain_requests); i++)
+        check_both_ways(bytes_of_text(plain_requests[i]));
+    for (size_t i = 0; i < ARRAY_COUNT(odd_ones); i++)
+        check_both_ways(bytes_of_text(odd_ones[i]));
+}
+
+TEST(http, a_request_with_any_byte_changed_is_read_the_same_in_one_piece_and_in_two)
+{
+    static const uint8_t odd_bytes[] = "\0\1\t\n\r\x1f !\"#%(,-/0:;?@A[_az{~\x7f\x80\xff";
+
+    for (size_t i = 0; i < ARRAY_COUNT(plain_requests); i++) {
+        bytes plain = bytes_of_text(plain_requests[i]);
+        for (size_t at = 0; at < plain.len; at++) {
+            uint8_t changed[256];
+            for (size_t k = 0; k < sizeof(odd_bytes) - 1; k++) {
+                memcpy(changed, plain.data, plain.len);
+                changed[at] = odd_bytes[k];
+                check_both_ways(bytes_of(changed, plain.len));
+                memcpy(changed + at + 1, plain.data + at, plain.len - at);
+                check_both_ways(bytes_of(changed, plain.len + 1));
+            }
+            memcpy(changed, plain.data, plain.len);
+            memmove(changed + at, changed + at + 1, plain.len - at - 1);
+            check_both_ways(bytes_of(changed, plain.len - 1));
+        }
+    }
+}
+
 TEST(http, bad_requests_are_refused_with_a_status)
 {
     const struct {
