@@ -2,8 +2,8 @@
  *
  * A document's locator row (partition key, id) says where its body lies: the slot. A read is locator,
  * verdict, body. Between the two the body may have moved, because the document was written again;
- * then the locator is read again. A dead document is not found. Locators that were read lately are
- * recalled (recall.h), but only at the first try, and by requests that look at the newest state.
+ * then the locator is read again. A dead document is not found. Small documents that were read lately are
+ * recalled (recall.h) by requests that look at the newest state, and judged like any other.
  *
  * Threads: any; no locks. */
 #include "engine/state.h"
@@ -161,44 +161,17 @@ static status has_moved(struct request *request, const struct collection *collec
     return STATUS_OK;
 }
 
-static void keep_locator(struct recall *recall, const struct recall_question *question,
-                         const struct stamp *stamp, uint64_t birth_seq)
+static void show(const struct stamp *stamp, bytes document, struct document *out)
 {
-    uint8_t value[ROW_STAMP_BYTES_MAX + 8];
-    size_t stamp_len = row_stamp_len(stamp);
-
-    row_write_stamp(value, stamp);
-    row_put_number(value + stamp_len, birth_seq, 8);
-    recall_keep(recall, question, bytes_of(value, stamp_len + 8));
-}
-
-/* As document_locate, of the newest state. */
-static status recall_or_locate(struct request *request, const struct collection *collection,
-                               bytes locator_key, struct stamp *stamp_out, uint64_t *birth_out,
-                               bool *is_there_out)
-{
-    struct engine *engine = request->engine;
-    struct recall_question question = recall_ask(&engine->latches, collection, locator_key);
-    uint8_t place[RECALL_BYTES];
-    bytes value;
-
-    *is_there_out = recall_find(engine->recall, &question, place, &value);
-    if (*is_there_out) {
-        bool is_sound = row_read_locator(value, stamp_out, birth_out);
-        ASSERT(is_sound);
-        return arena_copy(request->arena, stamp_out->dates, &stamp_out->dates);
-    }
-    TRY(document_locate(request, NULL, collection, locator_key, stamp_out, birth_out,
-                        is_there_out));
-    if (*is_there_out)
-        keep_locator(engine->recall, &question, stamp_out, *birth_out);
-    return STATUS_OK;
+    out->bson = document;
+    out->seq = stamp->seq;
+    out->written_at_s = stamp->written_at_s;
+    out->own_ttl = stamp->own_ttl;
 }
 
 /* One try; NOT_FOUND with *is_moved_out if the body was not where the locator said. */
 static status read_once(struct request *request, const struct collection *collection,
-                        bytes locator_key, bool may_recall, struct document *out,
-                        bool *is_moved_out)
+                        bytes locator_key, struct document *out, bool *is_moved_out)
 {
     struct engine *engine = request->engine;
     struct stamp stamp;
@@ -206,11 +179,8 @@ static status read_once(struct request *request, const struct collection *collec
     bool is_there;
 
     *is_moved_out = false;
-    if (may_recall)
-        TRY(recall_or_locate(request, collection, locator_key, &stamp, &out->birth_seq, &is_there));
-    else
-        TRY(document_locate(request, request->view, collection, locator_key, &stamp,
-                            &out->birth_seq, &is_there));
+    TRY(document_locate(request, request->view, collection, locator_key, &stamp, &out->birth_seq,
+                        &is_there));
     if (!is_there)
         return not_found();
     enum verdict verdict = expiry_judge(&collection->policy, &stamp, request->now);
@@ -230,29 +200,72 @@ static status read_once(struct request *request, const struct collection *collec
         storage_value_release(engine->storage, &out->pin);
         return not_found();
     }
-    out->bson = body.document;
-    out->seq = stamp.seq;
-    out->written_at_s = stamp.written_at_s;
-    out->own_ttl = stamp.own_ttl;
+    show(&stamp, body.document, out);
     return STATUS_OK;
+}
+
+static status look_up(struct request *request, const struct collection *collection,
+                      bytes locator_key, struct document *out)
+{
+    bool is_moved = true;
+    status s = not_found();
+
+    for (int i = 0; i < READ_TRIES && is_moved; i++)
+        s = read_once(request, collection, locator_key, out, &is_moved);
+    return is_moved ? status_of(CORRUPT, "a document's body is missing") : s;
+}
+
+/* False if it has to be looked up. */
+static bool recall_document(struct request *request, const struct recall_question *question,
+                            struct document *out, status *status_out)
+{
+    const struct expiry_policy *policy = &question->collection->policy;
+    struct row_body body;
+    bytes row;
+
+    *status_out = STATUS_OK;
+    if (!recall_find(request->engine->recall, question, request->arena, &row))
+        return false;
+    bool is_sound = row_read_body(row, &body);
+    ASSERT(is_sound);
+    if (expiry_judge_document(policy, &body.stamp, body.document, request->arena, request->now) ==
+        DEAD) {
+        *status_out = not_found();
+        return true;
+    }
+    out->birth_seq = body.birth_seq;
+    show(&body.stamp, body.document, out);
+    return true;
+}
+
+static status recall_or_look_up(struct request *request, const struct collection *collection,
+                                bytes locator_key, struct document *out)
+{
+    struct engine *engine = request->engine;
+    struct recall_question question;
+    status s;
+
+    if (!engine->recall || request->view)
+        return look_up(request, collection, locator_key, out);
+    question = recall_ask(&engine->latches, collection, locator_key);
+    if (recall_document(request, &question, out, &s))
+        return s;
+    s = look_up(request, collection, locator_key, out);
+    if (s.code == OK)
+        recall_keep(engine->recall, &question, out->pin.value);
+    return s;
 }
 
 status document_read(struct request *request, const struct collection *collection,
                      struct document_key key, struct document *out)
 {
     struct buffer locator = buffer_in(request->arena);
-    bool may_recall = request->engine->recall && !request->view;
     bytes locator_key;
-    bool is_moved = true;
-    status s = not_found();
 
     *out = (struct document){ .key = key };
     row_key_locator(&locator, key);
     TRY(buffer_finish(&locator, &locator_key));
-    for (int i = 0; i < READ_TRIES && is_moved; i++)
-        s = read_once(request, collection, locator_key, may_recall && i == 0, out, &is_moved);
-    if (is_moved)
-        return status_of(CORRUPT, "a document's body is missing");
+    status s = recall_or_look_up(request, collection, locator_key, out);
     if (s.code == OK)
         metrics_add(request->engine->metrics, METRIC_documents_read_total, 1);
     return s;
@@ -260,7 +273,7 @@ status document_read(struct request *request, const struct collection *collectio
 
 void document_release(struct request *request, struct document *document)
 {
-    if (document->pin.value.data) /* a slot scan lends its own row */
+    if (document->pin.value.data) /* a slot scan lends its own row; what was recalled is a copy */
         storage_value_release(request->engine->storage, &document->pin);
     document->bson = BYTES_NONE;
 }

@@ -1,15 +1,15 @@
-/* Recall: where documents were found lately.
+/* Recall: documents that were read lately.
  *
  * A read looks up two rows, the locator and the body that it leads to, and in the memory tables of the
- * storage each lookup is a walk over some thirty keys that lie all over memory. So the locator rows that
- * were read last stand here, in a table in which each key has one place.
+ * storage each lookup is a walk over some thirty keys that lie all over memory. So the body rows that were
+ * read last, if they are small, stand here, in a table of pairs of places: a key has its pair.
  *
- * Whoever changes a locator row holds the latch of its key from before it looks until the change can be
- * seen, and a latch counts its turns: odd while it is held. A row is kept together with the turn that was
- * read before the row, and is valid as long as that is the turn, and even. So nobody has to find and
- * remove what has changed, and a row that was read too early is never valid. Rows that the sweep drops were
- * dead, and their stamp still says so here; a change of policy raises the version of the collection, which is
- * part of the question.
+ * Whoever changes a document holds the latch of its key from before it looks until the change can be seen,
+ * and a latch counts its turns: odd while it is held. A row is kept together with the turn that was read
+ * before the row, and is valid as long as that is the turn, and even. So nobody has to find and remove what
+ * has changed, and a row that was read too early is never valid. Whether a document is dead is not kept: the
+ * row has its stamp, which is judged anew by every reader, so it does not matter here when the dead are
+ * purged. A change of policy raises the version of the collection, which is part of the question.
  *
  * A place is written by one thread at a time, which makes its `writing` odd; whoever finds it odd leaves it.
  * Who reads looks at `writing` before and after, and the words in between are atomic, because they may
@@ -19,26 +19,27 @@
  * moment itself. Threads: any; no locks, nobody waits. */
 #include "engine/recall.h"
 
-enum { PLACES = 32768, WORDS = RECALL_BYTES / 8 };
+#include "engine/row.h"
 
-_Static_assert(RECALL_BYTES % 8 == 0, "key and value are kept in whole words");
+enum { PAIRS = 8192, WORDS = RECALL_BYTES / 8 };
 
-/* Three cache lines; the first alone tells most questions that the answer is not here. */
+_Static_assert(RECALL_BYTES % 8 == 0, "rows are kept in whole words");
+
 struct place {
     _Atomic uint64_t writing;
     _Atomic uint64_t turn;
     _Atomic uint64_t hash;
     _Atomic uint64_t collection_id; /* 0: empty */
     _Atomic uint64_t version;       /* of the collection */
-    _Atomic uint64_t key_len;
-    _Atomic uint64_t value_len;
-    _Atomic uint64_t words[WORDS]; /* the key, then the value */
+    _Atomic uint64_t len;           /* of the row */
+    _Atomic uint64_t words[WORDS];
 };
 
-_Static_assert(sizeof(struct place) <= 192, "a place has three cache lines");
+_Static_assert(sizeof(struct place) == 1024, "a place begins with a cache line");
 
+/* Memory that nobody has touched yet costs nothing. */
 struct recall {
-    struct place places[PLACES];
+    struct place pairs[PAIRS][2];
 };
 
 struct recall *recall_open(void)
@@ -62,9 +63,9 @@ struct recall_question recall_ask(const struct latches *latches,
 }
 
 /* The upper bits: the lower ones choose the stripe. */
-static size_t place_of(uint64_t hash)
+static size_t pair_of(uint64_t hash)
 {
-    return (size_t)(hash >> 32) % PLACES;
+    return (size_t)(hash >> 32) % PAIRS;
 }
 
 /* Whoever sees a word that is being written sees `writing` odd, or later, when it looks again. */
@@ -78,59 +79,84 @@ static void set(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_release);
 }
 
+/* ---- finding ---------------------------------------------------------------------------------------- */
+
 /* What the place says may be torn; then `writing` has changed. */
 static bool is_answer(const struct place *place, const struct recall_question *question)
 {
     return get(&place->hash) == question->hash && get(&place->turn) == question->turn &&
            get(&place->collection_id) == question->collection->id &&
-           get(&place->version) == question->collection->version &&
-           get(&place->key_len) == question->key.len;
+           get(&place->version) == question->collection->version;
 }
 
-bool recall_find(const struct recall *recall, const struct recall_question *question,
-                 uint8_t place_out[RECALL_BYTES], bytes *value_out)
+/* Two keys may have the same hash. */
+static bool is_row_of(bytes row, bytes locator_key)
 {
-    const struct place *place = &recall->places[place_of(question->hash)];
+    struct row_body body;
+    bool is_sound = row_read_body(row, &body);
+
+    ASSERT(is_sound);
+    return bytes_equal(body.key, bytes_from(locator_key, 1));
+}
+
+static bool find_in(const struct place *place, const struct recall_question *question,
+                    struct arena *arena, bytes *row_out)
+{
     uint64_t before = get(&place->writing);
 
-    *value_out = BYTES_NONE;
-    if (before % 2 == 1 || question->turn % 2 == 1 || !is_answer(place, question))
+    if (before % 2 == 1 || !is_answer(place, question))
         return false;
-    size_t key_len = question->key.len;
-    size_t len = key_len + get(&place->value_len);
-    for (size_t i = 0; i < (len + 7) / 8 && i < WORDS; i++) {
+    size_t len = get(&place->len);
+    uint8_t *row = len <= RECALL_BYTES ? arena_try_take(arena, len + 7) : NULL;
+    if (!row)
+        return false;
+    for (size_t i = 0; i < (len + 7) / 8; i++) {
         uint64_t word = get(&place->words[i]);
-        memcpy(place_out + 8 * i, &word, 8);
+        memcpy(row + 8 * i, &word, 8);
     }
     if (get(&place->writing) != before)
         return false;
-    ASSERT(len <= RECALL_BYTES);
-    if (!bytes_equal(bytes_of(place_out, key_len), question->key))
-        return false;
-    *value_out = bytes_of(place_out + key_len, len - key_len);
-    return true;
+    *row_out = bytes_of(row, len);
+    return is_row_of(*row_out, question->key);
 }
 
-static void put_words(struct place *place, bytes key, bytes value)
+bool recall_find(const struct recall *recall, const struct recall_question *question,
+                 struct arena *arena, bytes *row_out)
 {
-    uint8_t joined[RECALL_BYTES] = { 0 };
+    const struct place *pair = recall->pairs[pair_of(question->hash)];
 
-    memcpy(joined, key.data, key.len);
-    memcpy(joined + key.len, value.data, value.len);
-    for (size_t i = 0; i < (key.len + value.len + 7) / 8; i++) {
-        uint64_t word;
-        memcpy(&word, joined + 8 * i, 8);
-        set(&place->words[i], word);
+    *row_out = BYTES_NONE;
+    return question->turn % 2 == 0 && (find_in(&pair[0], question, arena, row_out) ||
+                                       find_in(&pair[1], question, arena, row_out));
+}
+
+/* ---- keeping ---------------------------------------------------------------------------------------- */
+
+/* The place that the same key has already, else one that is empty, else the two in turns. */
+static struct place *choose(struct place *pair, uint64_t hash)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (get(&pair[i].hash) == hash || get(&pair[i].collection_id) == 0)
+            return &pair[i];
+    }
+    return &pair[(get(&pair[0].writing) + get(&pair[1].writing)) / 2 % 2];
+}
+
+static void put_words(struct place *place, bytes row)
+{
+    for (size_t at = 0; at < row.len; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, row.data + at, row.len - at < 8 ? row.len - at : 8);
+        set(&place->words[at / 8], word);
     }
 }
 
-void recall_keep(struct recall *recall, const struct recall_question *question, bytes value)
+void recall_keep(struct recall *recall, const struct recall_question *question, bytes row)
 {
-    struct place *place = &recall->places[place_of(question->hash)];
+    struct place *place = choose(recall->pairs[pair_of(question->hash)], question->hash);
     uint64_t before = get(&place->writing);
-    bytes key = question->key;
 
-    if (question->turn % 2 == 1 || key.len > RECALL_BYTES || value.len > RECALL_BYTES - key.len)
+    if (question->turn % 2 == 1 || row.len > RECALL_BYTES)
         return;
     if (before % 2 == 1 || !atomic_compare_exchange_strong(&place->writing, &before, before + 1))
         return;
@@ -138,8 +164,7 @@ void recall_keep(struct recall *recall, const struct recall_question *question, 
     set(&place->hash, question->hash);
     set(&place->collection_id, question->collection->id);
     set(&place->version, question->collection->version);
-    set(&place->key_len, key.len);
-    set(&place->value_len, value.len);
-    put_words(place, key, value);
+    set(&place->len, row.len);
+    put_words(place, row);
     set(&place->writing, before + 2);
 }

@@ -1,12 +1,12 @@
-/* Where documents were found lately: locator rows that need not be looked up again. Nothing is found here
- * that could have been written since; what is not found here is looked up in the storage. */
+/* Documents that were read lately, so that they need not be looked up again. Nothing is found here that could
+ * have been written since; what is not found here is looked up in the storage. */
 #ifndef ENGINE_RECALL_H
 #define ENGINE_RECALL_H
 
 #include "engine/catalog.h"
 #include "engine/latch.h"
 
-enum { RECALL_BYTES = 136 }; /* of key and value together; longer ones are not kept */
+enum { RECALL_BYTES = 976 }; /* of a body row; longer ones are not kept */
 
 struct recall;
 
@@ -17,17 +17,17 @@ void recall_close(struct recall *recall);
 /* A question; its `turn` says since when the answer has to hold. */
 struct recall_question {
     const struct collection *collection;
-    bytes key; /* of the locator row */
+    bytes key; /* of the locator row; the body row has the same without its tag */
     uint64_t hash;
     uint64_t turn;
 };
 /* Reads the turn: whoever keeps an answer has to ask the question before looking it up. */
 struct recall_question recall_ask(const struct latches *latches,
                                   const struct collection *collection, bytes key);
-/* `place` holds the value; false if it is not known, or may have changed. */
+/* The body row, in the arena; false if it is not known, or may have changed. */
 bool recall_find(const struct recall *recall, const struct recall_question *question,
-                 uint8_t place[RECALL_BYTES], bytes *value_out);
-/* The value that was looked up after the question was asked. */
-void recall_keep(struct recall *recall, const struct recall_question *question, bytes value);
+                 struct arena *arena, bytes *row_out);
+/* The body row that was looked up after the question was asked. */
+void recall_keep(struct recall *recall, const struct recall_question *question, bytes row);
 
 #endif
