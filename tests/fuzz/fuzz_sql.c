@@ -1,8 +1,9 @@
 /* Fuzz SQL: any text is either refused with a code and a place inside it, or gives a tree that runs.
  *
  * The text is parsed as a query and as a condition; what is accepted runs over two small documents, in
- * pages of one row, and whatever it gives must be a value that can be written as JSON. */
-#include "front/cosmos/sql.h"
+ * pages of one row, and whatever it gives must be a value that can be written as JSON. The text also has the
+ * pieces that its tree has, and the query that is made of them is accepted too. */
+#include "front/cosmos/sql_rewrite.h"
 
 enum { BUDGET = 64 * 1024 * 1024, TEXT_BYTES_MAX = 4096, PAGES_MAX = 16 };
 
@@ -47,6 +48,39 @@ static void run(struct arena *arena, const struct query *query)
     ASSERT(query_distinct_kind(query) <= DISTINCT_UNORDERED);
 }
 
+static void check_rewritten(struct arena *arena, enum sql_form form, const struct query *query,
+                            const struct sql_layout *layout, bytes values)
+{
+    struct buffer out = buffer_in(arena);
+    const struct query *other;
+    struct sql_error error;
+    bytes text;
+
+    sql_rewrite(&out, form, query, layout, "true");
+    if (buffer_finish(&out, &text).code != OK)
+        return;
+    status s = sql_parse(arena, text, values, &other, &error);
+    /* It is nested deeper, which may be too deep, and counts rows from the first on, which may be too many. */
+    ASSERT(s.code == OK || s.code == OUT_OF_MEMORY || s.code == TOO_LARGE ||
+           query->limit > INT64_MAX - query->skip);
+}
+
+static void check_layout(struct arena *arena, bytes text, const struct query *query, bytes values)
+{
+    struct sql_layout layout;
+    status s = sql_layout(arena, text, &layout);
+
+    ASSERT(s.code == OK || s.code == OUT_OF_MEMORY);
+    if (s.code != OK || query->aggregate_count || query->group_count)
+        return;
+    ASSERT(sql_layout_fits(&layout, query));
+    if (layout.from.len == 0)
+        return;
+    check_rewritten(arena, SQL_FORM_ROWS, query, &layout, values);
+    if (layout.root.len && layout.orders.count)
+        check_rewritten(arena, SQL_FORM_ORDERED, query, &layout, values);
+}
+
 static void check_error(status s, const struct sql_error *error, size_t size)
 {
     if (s.code != INVALID)
@@ -68,8 +102,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ASSERT(json_read_array(arena, bytes_of_text(parameters), &values).code == OK);
     status s = sql_parse(arena, text, values, &query, &error);
     check_error(s, &error, text.len);
-    if (s.code == OK)
+    if (s.code == OK) {
+        check_layout(arena, text, query, values);
         run(arena, query);
+    }
     s = sql_parse_condition(arena, text, &query, &error);
     check_error(s, &error, text.len);
     if (s.code == OK) {

@@ -254,3 +254,12 @@ status sql_layout(struct arena *arena, bytes text, struct sql_layout *out)
     }
     return end_clause(&r);
 }
+
+bool sql_layout_fits(const struct sql_layout *layout, const struct query *query)
+{
+    bool has_names = !query->is_output_bare && !layout->is_star;
+    size_t columns = has_names ? query->output->count : 1;
+
+    return layout->columns.count == columns && layout->orders.count == query->order_count &&
+           (!has_names || query->output->kind == EXPRESSION_OBJECT);
+}

@@ -26,5 +26,7 @@ struct sql_layout {
 
 /* `text` must be one that sql_parse has taken. Pieces are in `arena`. */
 MUST_USE status sql_layout(struct arena *arena, bytes text, struct sql_layout *out);
+/* Has the text as many pieces as the tree? It has, for the query that the text is. */
+bool sql_layout_fits(const struct sql_layout *layout, const struct query *query);
 
 #endif
