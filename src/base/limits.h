@@ -138,6 +138,9 @@
 #define LIMIT_CURSOR_BATCH_BYTES (16 * 1024 * 1024)
 /* How long a logical session lives without being used, in minutes. */
 #define LIMIT_LOGICAL_SESSION_MINUTES 30
+/* Sessions whose last retryable write is remembered, and the bytes of its answers. */
+#define LIMIT_RETRYABLE_SESSIONS 100000
+#define LIMIT_RETRYABLE_BYTES (256 * 1024 * 1024)
 /* Cursors open at a time, how long one may lie idle, and the memory of one. */
 #define LIMIT_CURSORS 10000
 #define LIMIT_CURSOR_IDLE_MS (10 * 60 * 1000)

@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #include "front/mongo/handlers.h"
+#include "front/mongo/retry.h"
 #include "front/mongo/session.h"
 
 static const struct command_row table[] = {
@@ -220,6 +221,12 @@ static status run(struct command *command)
                             command->row->name, command->row->help);
     if (!(command->row->traits & TRAIT_NO_REQUEST))
         TRY(begin_request(command));
+    if (command->has_txn_number && (command->row->traits & TRAIT_RETRYABLE)) {
+        bool is_answered;
+        TRY(retry_begin(command, &is_answered));
+        if (is_answered)
+            return STATUS_OK;
+    }
     return command->row->handler(command);
 }
 
@@ -279,6 +286,17 @@ static void render_fault(struct command *command, status outcome)
     }
 }
 
+/* What the write was answered, without the times: they are those of the reply. */
+static void keep_answer(struct command *command, status outcome)
+{
+    struct buffer copy = buffer_in(command->arena);
+
+    buffer_append(&copy, bytes_of(command->reply.data, command->reply.len));
+    document_end(&copy, command->reply_begun);
+    bool is_kept = outcome.code == OK && !copy.is_failed && !command->reply.is_failed;
+    retry_end(command, is_kept ? bytes_of(copy.data, copy.len) : BYTES_NONE);
+}
+
 /* Fills in the reply and gives the engine's request back; what the reply needs lies in the arena. */
 static void finish(struct command *command, status outcome)
 {
@@ -286,6 +304,8 @@ static void finish(struct command *command, status outcome)
         render_fault(command, outcome);
     else
         reply_double(&command->reply, "ok", 1);
+    if (command->is_retryable)
+        keep_answer(command, outcome);
     append_times(command);
     document_end(&command->reply, command->reply_begun);
     end_request(command);

@@ -59,6 +59,7 @@ struct command {
     /* Generic fields. */
     struct value lsid; /* VALUE_MISSING without one */
     bool has_txn_number;
+    bool is_retryable; /* its answer will be kept (retry.h) */
     int64_t txn_number;
     int64_t max_time_ms; /* 0: no limit */
     int64_t started_ms;  /* monotonic */

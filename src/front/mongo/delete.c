@@ -3,6 +3,7 @@
  * Start reading at serve_delete(). */
 #include "front/mongo/handlers.h"
 #include "front/mongo/modify.h"
+#include "front/mongo/retry.h"
 #include "front/mongo/write_errors.h"
 
 static status decide(struct command *command, void *context, const struct select_row *row,
@@ -38,6 +39,7 @@ static status run_statement(struct command *command, bytes name,
                             "The limit field in delete objects must be 0 or 1. Got %lld",
                             (long long)limit);
     modify.is_multi = limit == 0;
+    TRY(retry_check_single(command, modify.is_multi));
     TRY(condition_make(command, command->arena, value_document(given[Q]), let, &modify.condition));
     status s = collection ? modify_run(command, &modify) : STATUS_OK;
     *deleted += modify.changed;

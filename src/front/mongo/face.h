@@ -7,6 +7,7 @@
 
 #include "front/mongo/mongo.h"
 
+struct retry_table;
 struct stream_table;
 
 enum { FACE_ADDRESS_BYTES = 300, OBJECT_ID_BYTES = 12 };
@@ -27,6 +28,7 @@ struct mongo {
     char address[FACE_ADDRESS_BYTES]; /* set before the first client comes */
     uint8_t process_id[OBJECT_ID_BYTES];
     struct stream_table *streams;
+    struct retry_table *retries;
 
     _Atomic int32_t next_request_id;
     _Atomic int32_t next_connection_id;

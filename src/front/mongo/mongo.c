@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "front/mongo/face.h"
+#include "front/mongo/retry.h"
 #include "front/mongo/stream.h"
 
 static const char default_set_name[] = "mayfly";
@@ -27,9 +28,10 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     face->started_at = clock_now(engine_clock(face->engine));
     random_secret(face->process_id, sizeof(face->process_id));
     face->streams = stream_table_open();
-    if (!face->streams) {
+    face->retries = retry_table_open();
+    if (!face->streams || !face->retries) {
         mongo_close(face);
-        return status_of(OUT_OF_MEMORY, "no memory for cursors");
+        return status_of(OUT_OF_MEMORY, "no memory for cursors and sessions");
     }
     *out = face;
     return STATUS_OK;
@@ -41,6 +43,8 @@ void mongo_close(struct mongo *face)
         return;
     if (face->streams)
         stream_table_close(face->streams);
+    if (face->retries)
+        retry_table_close(face->retries);
     memory_give(face);
 }
 
