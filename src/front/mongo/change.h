@@ -1,0 +1,28 @@
+/* One update of documents: what `update` and `findAndModify` share. Inside the face only. */
+#ifndef FRONT_MONGO_CHANGE_H
+#define FRONT_MONGO_CHANGE_H
+
+#include "front/mongo/modify.h"
+
+struct change_wish {
+    bytes name; /* of the collection */
+    bytes filter;
+    bytes let;
+    struct value update; /* operators or a replacement */
+    bytes array_filters; /* an array, or empty */
+    bool is_multi, is_upsert;
+    bool wants_documents; /* as they were and are, of one document */
+};
+
+struct change_result {
+    int64_t matched, changed;
+    bool is_upserted;
+    struct value upserted_id;
+    bytes before, after; /* empty: there is none */
+};
+
+/* Raises a fault for what is not acceptable, or for what a document refuses. */
+MUST_USE status change_run(struct command *command, const struct change_wish *wish,
+                           struct change_result *out);
+
+#endif
