@@ -160,6 +160,28 @@ test("a forced plan keeps parameters", async () => {
     );
 });
 
+test("searches are ranked alike with and without a plan", async () => {
+    const own = await newContainer(client);
+    const texts = ["a red fence", "red red paint", "the fence of the red house", "a blue door", "fences and paint"];
+    for (const [n, text] of texts.entries())
+        await own.items.create({ id: `i${n}`, pk: `p${n % 2}`, text, v: [n, 1, 4 - n] });
+    const words = "FullTextScore(c.text, 'red', 'fence')";
+    const vector = "VectorDistance(c.v, [1, 1, 3])";
+    for (const [order, best] of [
+        [`RANK ${words}`, "i0"],
+        [`RANK ${vector}`, "i1"],
+        [vector, "i1"],
+        [`RANK RRF(${words}, ${vector})`, undefined],
+    ]) {
+        const text = `SELECT TOP 4 c.id FROM c ORDER BY ${order}`;
+        const want = (await own.items.query(text).fetchAll()).resources;
+        equal(want.length, 4, text);
+        if (best) equal(want[0].id, best, text);
+        const got = (await own.items.query(text, { forceQueryPlan: true }).fetchAll()).resources;
+        equal(got, want, text);
+    }
+});
+
 // ---- plans ------------------------------------------------------------------------------------------
 
 eachRow(
