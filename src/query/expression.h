@@ -31,6 +31,9 @@ enum subquery_kind {
     SUBQUERY_VALUE,  /* its only row, missing if it has none; several are a failure */
     SUBQUERY_EXISTS, /* does it have a row? */
     SUBQUERY_ARRAY,  /* all its rows */
+    SUBQUERY_FIRST,  /* its first row, missing if it has none */
+    SUBQUERY_LAST,   /* its last row, likewise */
+    SUBQUERY_ALL,    /* is each of its rows true? */
 };
 
 struct query;

@@ -157,6 +157,11 @@ status run_inner(struct run *run, bytes state)
     status s = collect(&list, run, &explain);
     if (s.code == OK)
         s = run_over_list(&list, run, state);
+    /* Rows of the list are no documents. */
+    explain.joined += run->page->explain.rows;
+    run->page->explain.rows = 0;
+    run->page->explain.documents = 0;
+    run->page->explain.loaded_bytes = 0;
     add_explained(&run->page->explain, &explain);
     if (s.code == OK)
         s = arena_copy(run->arena, explain.path, &run->page->explain.path);

@@ -22,7 +22,8 @@ enum { IDENTITY_BYTES = 1024 };
 struct outcome {
     enum subquery_kind kind;
     size_t count;
-    struct value only;   /* SUBQUERY_VALUE */
+    bool is_each_true;   /* SUBQUERY_ALL: so far */
+    struct value only;   /* the row that is the value */
     struct buffer array; /* SUBQUERY_ARRAY */
     size_t begun;
     struct set seen; /* of a query with distinct rows */
@@ -46,9 +47,11 @@ static status is_repeated(struct evaluation *e, struct outcome *o, struct value 
 
 static status keep_only(struct evaluation *e, struct outcome *o, struct value row)
 {
-    if (o->count > 1)
+    if (o->kind == SUBQUERY_VALUE && o->count > 1)
         return status_of(INVALID, "The cardinality of a scalar subquery result set cannot be "
                                   "greater than one.");
+    if (o->kind == SUBQUERY_FIRST && o->count > 1)
+        return STATUS_OK;
     o->only.type = row.type;
     return arena_copy(e->lasting, row.raw, &o->only.raw);
 }
@@ -70,7 +73,12 @@ static status give(struct evaluation *e, const struct query *query, struct outco
     switch (o->kind) {
     case SUBQUERY_EXISTS:
         return STATUS_OK;
+    case SUBQUERY_ALL:
+        o->is_each_true &= value_is_true(row);
+        return STATUS_OK;
     case SUBQUERY_VALUE:
+    case SUBQUERY_FIRST:
+    case SUBQUERY_LAST:
         return keep_only(e, o, row);
     case SUBQUERY_ARRAY:
         break;
@@ -88,13 +96,21 @@ static status is_wanted(struct evaluation *e, const struct query *query, bool *o
     return query->where ? evaluate_condition(e, query->where, out) : STATUS_OK;
 }
 
+/* Can more rows change nothing? */
+static bool is_settled(const struct outcome *o)
+{
+    bool is_one_enough = o->kind == SUBQUERY_EXISTS || o->kind == SUBQUERY_FIRST;
+
+    return (is_one_enough && o->count > 0) || !o->is_each_true;
+}
+
 static status give_each(struct evaluation *e, const struct query *query, struct outcome *o)
 {
     struct rows rows;
     bool has_row, is_taken;
 
     rows_begin(&rows, query, e);
-    while (o->kind != SUBQUERY_EXISTS || o->count == 0) {
+    while (!is_settled(o)) {
         TRY(rows_next(&rows, &has_row));
         if (!has_row)
             break;
@@ -185,7 +201,12 @@ static status finish(struct evaluation *e, struct outcome *o, struct value *out)
     case SUBQUERY_EXISTS:
         *out = value_bool(o->count > 0);
         return STATUS_OK;
+    case SUBQUERY_ALL:
+        *out = value_bool(o->is_each_true);
+        return STATUS_OK;
     case SUBQUERY_VALUE:
+    case SUBQUERY_FIRST:
+    case SUBQUERY_LAST:
         *out = o->only;
         break;
     case SUBQUERY_ARRAY:
@@ -202,7 +223,7 @@ static status run(struct evaluation *e, const struct query *query, enum subquery
 {
     arena_position row = arena_mark(e->arena), document = arena_mark(e->lasting);
     bool was_decorated = e->is_decorated, was_whole = e->is_whole;
-    struct outcome o = { .kind = kind };
+    struct outcome o = { .kind = kind, .is_each_true = true };
 
     *out = value_missing();
     TRY(collect(e, query, &o));

@@ -376,6 +376,25 @@ static status parse_order_and_offset(struct sql_parser *p, struct query *query)
     return STATUS_OK;
 }
 
+/* What a subquery over the container wants of a document, its rows want too: said for the whole query, it can be
+ * looked up in an index. */
+static status lift_condition(struct sql_parser *p, struct query *query)
+{
+    const struct query *rows = query->binding_count ? query->bindings[0].query : NULL;
+    struct sql_list both = { 0 };
+
+    if (!p->level.is_root || !rows || !rows->where ||
+        expression_find_variable(rows->where, 1, UINT32_MAX))
+        return STATUS_OK;
+    if (!query->where) {
+        query->where = rows->where;
+        return STATUS_OK;
+    }
+    TRY(sql_list_add(p, &both, BYTES_NONE, rows->where));
+    TRY(sql_list_add(p, &both, BYTES_NONE, query->where));
+    return sql_call(p, FUNCTION_and, &both, &query->where);
+}
+
 /* tail = [ WHERE expression ] [ GROUP BY ... ] [ ORDER BY ... ] [ OFFSET n LIMIT n ] ( end | ')' ) */
 static status parse_tail(struct sql_parser *p, struct query *query)
 {
@@ -398,7 +417,7 @@ static status parse_tail(struct sql_parser *p, struct query *query)
     query->bindings = p->level.bindings;
     query->binding_count = p->level.binding_count;
     query->is_nested = p->is_nested;
-    return STATUS_OK;
+    return lift_condition(p, query);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------- */

@@ -249,13 +249,46 @@ status sql_note_use(struct sql_parser *p, const struct sql_token *where,
     return STATUS_OK;
 }
 
+/* At SELECT, behind the bracket. */
+static status parse_subquery(struct sql_parser *p, enum subquery_kind kind,
+                             const struct expression **out)
+{
+    const struct query *query;
+
+    TRY(sql_subquery(p, false, &query));
+    return expression_subquery(p->arena, kind, query, out);
+}
+
+/* Names that are no words of the language, but mean something in front of a subquery. */
+static bool find_subquery_kind(bytes name, enum subquery_kind *out)
+{
+    static const struct {
+        const char *name;
+        enum subquery_kind kind;
+    } rows[] = {
+        {"ALL",    SUBQUERY_ALL  },
+        { "FIRST", SUBQUERY_FIRST},
+        { "LAST",  SUBQUERY_LAST },
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        *out = rows[i].kind;
+        if (sql_is_word(name, rows[i].name))
+            return true;
+    }
+    return false;
+}
+
 static status parse_name(struct sql_parser *p, const struct expression **out)
 {
     struct sql_token name = p->token;
+    enum subquery_kind kind;
     bool is_call;
 
     TRY(sql_advance(p));
     TRY(sql_take_symbol(p, '(', &is_call));
+    if (is_call && p->token.kind == TOKEN_SELECT && find_subquery_kind(name.text, &kind))
+        return parse_subquery(p, kind, out);
     if (is_call)
         return parse_call(p, &name, out);
     const struct expression *value = sql_find_name(p, name.text);
@@ -273,16 +306,6 @@ static status parse_name(struct sql_parser *p, const struct expression **out)
     p->named = value;
     p->named_as = name.text;
     return STATUS_OK;
-}
-
-/* At SELECT, behind the bracket. */
-static status parse_subquery(struct sql_parser *p, enum subquery_kind kind,
-                             const struct expression **out)
-{
-    const struct query *query;
-
-    TRY(sql_subquery(p, false, &query));
-    return expression_subquery(p->arena, kind, query, out);
 }
 
 static status parse_bracketed(struct sql_parser *p, const struct expression **out)
@@ -322,7 +345,7 @@ static status refuse_user_function(struct sql_parser *p)
 }
 
 /* operand = literal | parameter | name | call | object | array | '(' expression ')' | '(' subquery |
- *           EXISTS '(' subquery | ARRAY '(' subquery */
+ *           ( EXISTS | ARRAY | FIRST | LAST | ALL ) '(' subquery */
 status sql_operand(struct sql_parser *p, const struct expression **out)
 {
     switch ((int)p->token.kind) {

@@ -86,7 +86,7 @@ MUST_USE status sql_expression(struct sql_parser *parser, const struct expressio
 bool sql_find_function(bytes name, enum function *out);
 bool sql_find_aggregate(bytes name, enum aggregate_kind *out);
 /* operand = literal | parameter | name | call | object | array | '(' expression ')' | '(' subquery |
- *           EXISTS '(' subquery | ARRAY '(' subquery */
+ *           ( EXISTS | ARRAY | FIRST | LAST | ALL ) '(' subquery */
 MUST_USE status sql_operand(struct sql_parser *parser, const struct expression **out);
 /* subquery = select [ from ] tail, at SELECT; the ')' behind it is taken too. */
 MUST_USE status sql_subquery(struct sql_parser *parser, bool is_root, const struct query **out);
