@@ -109,9 +109,10 @@
 #define LIMIT_QUERY_REGEX_NESTING 100
 #define LIMIT_QUERY_REGEX_STEPS 10000000
 #define LIMIT_QUERY_REGEX_KIBIBYTES (32 * 1024)
-/* Positions of a shape, and how many pairs of edges a spatial function compares for a row. */
+/* Positions of a shape, and how many pairs of edges spatial functions compare for a row and for a page. */
 #define LIMIT_QUERY_SHAPE_POSITIONS 200000
 #define LIMIT_QUERY_SHAPE_PAIRS 30000000
+#define LIMIT_QUERY_PAGE_SHAPE_PAIRS UINT64_C(1000000000)
 /* State of a page, in bytes: clients carry it in a header, which has to be short. */
 #define LIMIT_QUERY_STATE_BYTES (8 * 1024)
 

@@ -37,6 +37,36 @@ bool value_is_whole(struct value value)
     return value.type == VALUE_INT32 || value.type == VALUE_INT64;
 }
 
+/* ---- what is made once for all rows ------------------------------------------------------------------ */
+
+const void *call_kept(const struct evaluation *e, const struct expression *argument)
+{
+    for (size_t i = 0; e->keep && i < e->keep->count; i++) {
+        if (e->keep->things[i].of == argument)
+            return e->keep->things[i].thing;
+    }
+    return NULL;
+}
+
+static bool can_keep(const struct evaluation *e, const struct expression *argument)
+{
+    return e->keep && argument->kind == EXPRESSION_LITERAL &&
+           e->keep->count < ARRAY_COUNT(e->keep->things);
+}
+
+struct arena *call_home(const struct evaluation *e, const struct expression *argument)
+{
+    return can_keep(e, argument) ? e->keep->arena : e->arena;
+}
+
+void call_keep(struct evaluation *e, const struct expression *argument, const void *thing)
+{
+    if (!can_keep(e, argument))
+        return;
+    e->keep->things[e->keep->count].of = argument;
+    e->keep->things[e->keep->count++].thing = thing;
+}
+
 /* ---- results ---------------------------------------------------------------------------------------- */
 
 status call_give_real(struct evaluation *e, double real, struct value *out)

@@ -14,6 +14,13 @@ bool call_has(const struct expression *call, size_t argument);
 bool value_is_text(struct value value);
 bool value_is_whole(struct value value); /* of an integer type, whatever its size */
 
+/* What was kept of a literal argument, or NULL. */
+const void *call_kept(const struct evaluation *evaluation, const struct expression *argument);
+/* Where to make something of the argument: if it will be kept, it outlives the row. */
+struct arena *call_home(const struct evaluation *evaluation, const struct expression *argument);
+/* Keeps what was made there, if the argument is a literal and there is room. */
+void call_keep(struct evaluation *evaluation, const struct expression *argument, const void *thing);
+
 /* Missing if the number is not finite. */
 MUST_USE status call_give_real(struct evaluation *evaluation, double real, struct value *out);
 MUST_USE status call_give_whole(struct evaluation *evaluation, int64_t whole, struct value *out);

@@ -303,6 +303,15 @@ bool function_is_volatile(enum function function)
            function == FUNCTION_time_ago || function == FUNCTION_time_now;
 }
 
+/* Does it ask how the documents are meant? That is not known before the query runs. */
+static bool asks_for_meaning(enum function function)
+{
+    return function == FUNCTION_shape_area || function == FUNCTION_shape_distance ||
+           function == FUNCTION_shape_intersects || function == FUNCTION_shape_is_valid ||
+           function == FUNCTION_shape_validity || function == FUNCTION_shape_within ||
+           function == FUNCTION_vector_distance || function == FUNCTION_vector_nearness;
+}
+
 status expression_fold(struct arena *arena, const struct query_rules *rules,
                        const struct expression *expression, const struct expression **out)
 {
@@ -313,7 +322,8 @@ status expression_fold(struct arena *arena, const struct query_rules *rules,
     if (expression->kind != EXPRESSION_CALL && expression->kind != EXPRESSION_OBJECT &&
         expression->kind != EXPRESSION_ARRAY)
         return STATUS_OK;
-    if (expression->kind == EXPRESSION_CALL && function_is_volatile(expression->function))
+    if (expression->kind == EXPRESSION_CALL &&
+        (function_is_volatile(expression->function) || asks_for_meaning(expression->function)))
         return STATUS_OK;
     for (size_t i = 0; i < expression->count; i++) {
         if (expression->args[i]->kind != EXPRESSION_LITERAL)

@@ -4,6 +4,17 @@
 
 #include "query/page.h"
 
+/* What functions have made of literals, for all rows of a page. */
+struct keep {
+    struct arena *arena;
+    uint64_t shape_pairs; /* that may still be compared */
+    size_t count;
+    struct {
+        const struct expression *of;
+        const void *thing;
+    } things[16];
+};
+
 /* One row while it is looked at. Everything computed lives in `arena` until the next row, and what belongs
  * to the document in `lasting` until the next document; both are one arena if the query is not nested. */
 struct evaluation {
@@ -13,11 +24,13 @@ struct evaluation {
     const struct query_decoration *decoration; /* may be NULL */
     const struct document *document;           /* NULL: nothing is bound */
     const struct value *aggregates;            /* results, for EXPRESSION_AGGREGATE */
-    const struct value *groups; /* of the group that is the row, for EXPRESSION_GROUP */
-    const struct rank *ranks;   /* what was counted for words_score, or NULL */
-    time_ms now;                /* of the request: one reading for all rows */
-    struct value *variables;    /* what is bound, by number; 0 is the document */
-    uint64_t steps;             /* rows that bindings have made so far */
+    const struct value *groups;          /* of the group that is the row, for EXPRESSION_GROUP */
+    const struct rank *ranks;            /* what was counted for words_score, or NULL */
+    const struct query_meaning *meaning; /* may be NULL */
+    struct keep *keep;                   /* what later rows need not make again; may be NULL */
+    time_ms now;                         /* of the request: one reading for all rows */
+    struct value *variables;             /* what is bound, by number; 0 is the document */
+    uint64_t steps;                      /* rows that bindings have made so far */
     /* Made when first needed. */
     bool is_decorated, is_whole;
     bytes decoration_fields;

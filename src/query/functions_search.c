@@ -12,6 +12,27 @@
 
 /* ---- words ------------------------------------------------------------------------------------------ */
 
+/* As words; empty if it is no text. */
+static status take_phrase(struct evaluation *e, const struct expression *argument, bytes *out)
+{
+    const bytes *kept = call_kept(e, argument);
+    struct arena *home = call_home(e, argument);
+    struct value value;
+    bytes *made;
+
+    *out = kept ? *kept : BYTES_NONE;
+    if (kept)
+        return STATUS_OK;
+    TRY(evaluate(e, argument, &value));
+    if (!value_is_text(value))
+        return STATUS_OK;
+    TRY(ARENA_NEW(home, 1, &made));
+    TRY(words_of(home, value_text(value), made));
+    call_keep(e, argument, made);
+    *out = *made;
+    return STATUS_OK;
+}
+
 /* (text, phrase ...): are all there, or one of them? */
 static status contains_phrases(struct evaluation *e, const struct expression *call, bool is_any,
                                struct value *out)
@@ -25,10 +46,9 @@ static status contains_phrases(struct evaluation *e, const struct expression *ca
         return STATUS_OK;
     TRY(words_of(e->arena, value_text(value), &words));
     for (size_t i = 1; i < call->count; i++) {
-        TRY(evaluate(e, call->args[i], &value));
-        if (!value_is_text(value))
+        TRY(take_phrase(e, call->args[i], &phrase));
+        if (phrase.len == 0)
             return STATUS_OK;
-        TRY(words_of(e->arena, value_text(value), &phrase));
         has = is_any ? has || words_find(words, phrase) : has && words_find(words, phrase);
     }
     *out = value_bool(has);
@@ -119,14 +139,49 @@ static double score_of(const struct products *p, bytes way)
     return bytes_equal(way, BYTES_LITERAL("euclidean")) ? sqrt(p->difference) : NAN;
 }
 
-/* The way that the options say; missing ones are the cosine. */
-static status find_way(struct evaluation *e, struct value options, bytes *out)
+/* The field of the document that an expression is, as "/a/b"; false if it is none. */
+static bool append_path(struct buffer *out, const struct expression *x)
 {
-    struct value way;
+    if (x->kind == EXPRESSION_VARIABLE)
+        return x->number == 0;
+    if (x->kind != EXPRESSION_MEMBER || !append_path(out, x->args[0]))
+        return false;
+    buffer_append_byte(out, '/');
+    buffer_append(out, x->name);
+    return true;
+}
+
+/* The way that vectors of this path are meant to be compared; missing if nobody says. */
+static void find_meant_way(struct evaluation *e, const struct expression *x, struct value *out)
+{
+    struct buffer path = buffer_in(e->arena);
+    struct value other;
+    struct field field;
+
+    if (!append_path(&path, x) || path.is_failed)
+        return;
+    struct document_walk walk = document_fields(value_document(e->meaning->vectors));
+    while (document_next(&walk, &field)) {
+        if (field.value.type == VALUE_DOCUMENT &&
+            document_find(value_document(field.value), "path", &other) && value_is_text(other) &&
+            bytes_equal(value_text(other), bytes_of(path.data, path.len)))
+            document_find(value_document(field.value), "distanceFunction", out);
+    }
+}
+
+/* The way that the options say, or the one that is meant for the vectors, or the cosine. */
+static status find_way(struct evaluation *e, const struct expression *call, struct value options,
+                       bytes *out)
+{
+    struct value way = value_missing();
 
     *out = BYTES_LITERAL("cosine");
-    if (options.type != VALUE_DOCUMENT ||
-        !document_find(value_document(options), "distanceFunction", &way))
+    if (options.type == VALUE_DOCUMENT)
+        document_find(value_document(options), "distanceFunction", &way);
+    bool is_meant = e->meaning && e->meaning->vectors.type == VALUE_ARRAY;
+    for (size_t i = 0; i < 2 && is_meant && way.type == VALUE_MISSING; i++)
+        find_meant_way(e, call->args[i], &way);
+    if (way.type == VALUE_MISSING)
         return STATUS_OK;
     *out = BYTES_NONE;
     return value_is_text(way) ? text_fold(e->arena, value_text(way), out) : STATUS_OK;
@@ -144,7 +199,7 @@ static status compare_vectors(struct evaluation *e, const struct expression *cal
     if (!multiply(v[0], v[1], &products) || (call_has(call, 2) && v[2].type != VALUE_BOOL) ||
         (call_has(call, 3) && v[3].type != VALUE_DOCUMENT))
         return STATUS_OK;
-    TRY(find_way(e, v[3], &way));
+    TRY(find_way(e, call, v[3], &way));
     double score = score_of(&products, way);
     /* The Euclidean distance is the only one that is less for what is nearer. */
     bool is_turned = is_nearness && bytes_equal(way, BYTES_LITERAL("euclidean"));

@@ -1,7 +1,8 @@
 /* Functions of shapes: GeoJSON on the earth or in the plane.
  *
  * A shape that is not valid is as if it were missing; the two functions that ask for that say so. How much a
- * call may compare is bounded, because its time grows with the product of the positions.
+ * call may compare is bounded, because its time grows with the product of the positions. Literal shapes are
+ * read once for all rows.
  *
  * Pure apart from the row's arena. */
 #include "query/call.h"
@@ -9,47 +10,94 @@
 
 static struct shape_work work_of(struct evaluation *e)
 {
-    return (struct shape_work){ .arena = e->arena, .pairs = LIMIT_QUERY_SHAPE_PAIRS };
+    uint64_t left = e->keep ? e->keep->shape_pairs : LIMIT_QUERY_SHAPE_PAIRS;
+
+    return (struct shape_work){ .arena = e->arena,
+                                .pairs = left < LIMIT_QUERY_SHAPE_PAIRS ? left
+                                                                        : LIMIT_QUERY_SHAPE_PAIRS };
+}
+
+/* What was not used is left for the next row. */
+static void settle(struct evaluation *e, uint64_t given, const struct shape_work *work)
+{
+    uint64_t used = given - work->pairs;
+
+    if (e->keep)
+        e->keep->shape_pairs -= used < e->keep->shape_pairs ? used : e->keep->shape_pairs;
+}
+
+/* A shape, or why it is none. */
+struct reading {
+    struct shape shape;
+    const char *reason;
+};
+
+/* The shape of an argument; NULL if it is missing. */
+static status take_shape(struct evaluation *e, const struct expression *argument,
+                         struct shape_work *work, const struct reading **out)
+{
+    enum space space = e->meaning && e->meaning->is_flat ? SPACE_FLAT : SPACE_ROUND;
+    struct reading *reading;
+    struct value value;
+
+    *out = call_kept(e, argument);
+    if (*out)
+        return STATUS_OK;
+    TRY(evaluate(e, argument, &value));
+    if (value_kind_of(value) == KIND_MISSING)
+        return STATUS_OK;
+    work->arena = call_home(e, argument);
+    TRY(ARENA_NEW(work->arena, 1, &reading));
+    TRY(shape_read(work, space, value, &reading->shape, &reading->reason));
+    work->arena = e->arena;
+    call_keep(e, argument, reading);
+    *out = reading;
+    return STATUS_OK;
 }
 
 /* The shapes of all arguments, one or two; `has_all_out` is false if one of them is none. */
 static status take_shapes(struct evaluation *e, const struct expression *call,
-                          struct shape_work *work, struct shape *shapes, bool *has_all_out)
+                          struct shape_work *work, const struct shape **shapes, bool *has_all_out)
 {
-    struct value value;
-    const char *reason = NULL;
+    const struct reading *reading;
 
     *has_all_out = false;
-    for (size_t i = 0; i < call->count && !reason; i++) {
-        TRY(evaluate(e, call->args[i], &value));
-        TRY(shape_read(work, SPACE_ROUND, value, &shapes[i], &reason));
+    for (size_t i = 0; i < call->count; i++) {
+        TRY(take_shape(e, call->args[i], work, &reading));
+        if (!reading || reading->reason)
+            return STATUS_OK;
+        shapes[i] = &reading->shape;
     }
-    *has_all_out = !reason;
+    *has_all_out = true;
     return STATUS_OK;
 }
 
 status function_shape_area(struct evaluation *e, const struct expression *call, struct value *out)
 {
     struct shape_work work = work_of(e);
-    struct shape shape;
+    uint64_t given = work.pairs;
+    const struct shape *shape;
     bool is_shape;
 
     TRY(take_shapes(e, call, &work, &shape, &is_shape));
-    return is_shape ? call_give_real(e, shape_area(&shape), out) : STATUS_OK;
+    settle(e, given, &work);
+    return is_shape ? call_give_real(e, shape_area(shape), out) : STATUS_OK;
 }
 
 status function_shape_distance(struct evaluation *e, const struct expression *call,
                                struct value *out)
 {
     struct shape_work work = work_of(e);
-    struct shape shapes[2];
+    uint64_t given = work.pairs;
+    const struct shape *shapes[2];
     bool has_both;
     double distance;
 
     TRY(take_shapes(e, call, &work, shapes, &has_both));
     if (!has_both)
         return STATUS_OK;
-    TRY(shape_distance(&work, &shapes[0], &shapes[1], &distance));
+    TRY(shape_distance(&work, shapes[0], shapes[1], &distance));
+    settle(e, given, &work);
     return call_give_real(e, distance, out);
 }
 
@@ -60,13 +108,15 @@ static status relate(struct evaluation *e, const struct expression *call, relati
                      struct value *out)
 {
     struct shape_work work = work_of(e);
-    struct shape shapes[2];
+    uint64_t given = work.pairs;
+    const struct shape *shapes[2];
     bool has_both, is_so;
 
     TRY(take_shapes(e, call, &work, shapes, &has_both));
     if (!has_both)
         return STATUS_OK;
-    TRY(holds(&work, &shapes[0], &shapes[1], &is_so));
+    TRY(holds(&work, shapes[0], shapes[1], &is_so));
+    settle(e, given, &work);
     *out = value_bool(is_so);
     return STATUS_OK;
 }
@@ -82,29 +132,17 @@ status function_shape_within(struct evaluation *e, const struct expression *call
     return relate(e, call, shape_is_within, out);
 }
 
-/* Why the argument is no shape; NULL if it is one. False if there is no argument to judge. */
-static status judge(struct evaluation *e, const struct expression *call, const char **reason_out,
-                    bool *is_there_out)
-{
-    struct shape_work work = work_of(e);
-    struct shape shape;
-    struct value value;
-
-    *reason_out = NULL;
-    TRY(evaluate(e, call->args[0], &value));
-    *is_there_out = value_kind_of(value) != KIND_MISSING;
-    return *is_there_out ? shape_read(&work, SPACE_ROUND, value, &shape, reason_out) : STATUS_OK;
-}
-
 status function_shape_is_valid(struct evaluation *e, const struct expression *call,
                                struct value *out)
 {
-    const char *reason;
-    bool is_there;
+    struct shape_work work = work_of(e);
+    uint64_t given = work.pairs;
+    const struct reading *reading;
 
-    TRY(judge(e, call, &reason, &is_there));
-    if (is_there)
-        *out = value_bool(!reason);
+    TRY(take_shape(e, call->args[0], &work, &reading));
+    settle(e, given, &work);
+    if (reading)
+        *out = value_bool(!reading->reason);
     return STATUS_OK;
 }
 
@@ -113,17 +151,19 @@ status function_shape_validity(struct evaluation *e, const struct expression *ca
                                struct value *out)
 {
     struct buffer built = buffer_in(e->arena);
+    struct shape_work work = work_of(e);
+    uint64_t given = work.pairs;
+    const struct reading *reading;
     struct value text;
-    const char *reason;
-    bool is_there;
 
-    TRY(judge(e, call, &reason, &is_there));
-    if (!is_there)
+    TRY(take_shape(e, call->args[0], &work, &reading));
+    settle(e, given, &work);
+    if (!reading)
         return STATUS_OK;
     size_t begun = document_begin(&built);
-    document_append(&built, BYTES_LITERAL("valid"), value_bool(!reason));
-    if (reason) {
-        TRY(value_of_text(e->arena, bytes_of_text(reason), &text));
+    document_append(&built, BYTES_LITERAL("valid"), value_bool(!reading->reason));
+    if (reading->reason) {
+        TRY(value_of_text(e->arena, bytes_of_text(reading->reason), &text));
         document_append(&built, BYTES_LITERAL("reason"), text);
     }
     document_end(&built, begun);

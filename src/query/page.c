@@ -310,6 +310,8 @@ status query_run_page(const struct query *query, const struct query_source *sour
                        .page = out,
                        .arena = source->request ? source->request->arena : source->arena };
 
+    struct keep keep = { .arena = run.arena, .shape_pairs = LIMIT_QUERY_PAGE_SHAPE_PAIRS };
+
     ASSERT(limits->items > 0);
     *out = (struct query_page){ 0 };
     if (query->inner)
@@ -321,6 +323,8 @@ status query_run_page(const struct query *query, const struct query_source *sour
                                           .lasting = run.scratch,
                                           .rules = query->rules,
                                           .decoration = source->decoration,
+                                          .meaning = source->meaning,
+                                          .keep = &keep,
                                           .now = source->request ? source->request->now
                                                                  : source->now };
     status s = run_page(&run, state);

@@ -41,6 +41,12 @@ struct query_item {
     bytes document;
 };
 
+/* How the values of the documents are meant, where they do not say it themselves. */
+struct query_meaning {
+    bool is_flat;         /* shapes lie in a plane, not on the earth */
+    struct value vectors; /* an array of { path: '/a/b', distanceFunction: name }, or missing */
+};
+
 struct query_source {
     /* The documents of a collection ... */
     struct request *request;
@@ -48,6 +54,7 @@ struct query_source {
     /* Only documents whose key's partition part begins with this (whole encoded values); empty: all. */
     bytes partition;
     const struct query_decoration *decoration; /* may be NULL */
+    const struct query_meaning *meaning;       /* may be NULL */
     /* ... or a list in memory. Without a request, the arena is said here. */
     struct arena *arena;
     const struct query_item *items;

@@ -32,6 +32,8 @@ MUST_USE status container_definition_read(struct call *call, bytes body, bytes o
 /* Vector indexes have to be described in the embedding policy, and a replace cannot change them (called by the
  * function above). */
 MUST_USE status container_vectors_check(struct call *call, bytes definition, bytes old);
+/* How the shapes and vectors of its items are meant; borrowed from the collection. */
+struct query_meaning container_meaning(const struct collection *collection);
 /* The array of computed properties in a body (called by the function above): names and queries. */
 MUST_USE status container_computed_check(struct call *call, struct value given);
 /* Those of a container, for queries over it; in the arena of the call. */

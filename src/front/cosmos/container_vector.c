@@ -1,8 +1,10 @@
 /* Container vector: vector indexes are named in the indexing policy and described in the embedding policy, and
- * the two have to fit. They are kept and shown; searching does not need them.
+ * the two have to fit. Searching does not need the indexes; how vectors are compared that a query says nothing
+ * about, the embedding policy says.
  *
  * Pure apart from the call. */
 #include "front/cosmos/container.h"
+#include "front/cosmos/stored.h"
 
 static struct value find_list(bytes document, const char *policy, const char *list)
 {
@@ -71,4 +73,18 @@ status container_vectors_check(struct call *call, bytes definition, bytes old)
             return fail_path(call, value_text(path));
     }
     return STATUS_OK;
+}
+
+struct query_meaning container_meaning(const struct collection *collection)
+{
+    bytes definition = stored_read(collection->definition.options).definition;
+    struct query_meaning meaning = { .vectors = find_list(definition, "vectorEmbeddingPolicy",
+                                                          "vectorEmbeddings") };
+    struct value config, type;
+
+    meaning.is_flat =
+        definition.len > 0 && document_find(definition, "geospatialConfig", &config) &&
+        config.type == VALUE_DOCUMENT && document_find(value_document(config), "type", &type) &&
+        type.type == VALUE_STRING && bytes_equal(value_text(type), BYTES_LITERAL("Geometry"));
+    return meaning;
 }

@@ -7,6 +7,7 @@
  * Threads: the worker's. Start reading at serve_item_query(). */
 #include <inttypes.h>
 
+#include "front/cosmos/container.h"
 #include "front/cosmos/item.h"
 #include "front/cosmos/sql.h"
 
@@ -67,8 +68,10 @@ static status run_page(struct call *call, const struct query *query, const struc
 {
     struct query_limits limits = { .items = scope->page_size,
                                    .output_bytes = LIMIT_FEED_PAGE_BYTES };
+    struct query_meaning meaning = container_meaning(call->collection);
     struct query_source source = { .request = &call->request,
                                    .collection = call->collection,
+                                   .meaning = &meaning,
                                    .partition = scope->partition.encoded,
                                    .arena = call->arena };
     bytes state;

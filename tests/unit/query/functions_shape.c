@@ -284,6 +284,60 @@ TEST(functions_shape, invalid_shapes_are_as_if_missing)
     CHECK_CALLS(rows);
 }
 
+/* A circle of so many corners around [0, 0]. */
+static const char *circle(struct arena *arena, int corners)
+{
+    struct buffer text = buffer_in(arena);
+
+    buffer_append_text(&text, "{\"type\":\"Polygon\",\"coordinates\":[[");
+    for (int i = 0; i <= corners; i++) {
+        double turn = 2 * M_PI * (i % corners) / corners;
+        buffer_append_format(&text, "%s[%.17g,%.17g]", i ? "," : "", cos(turn), sin(turn));
+    }
+    buffer_append_text(&text, "]]}");
+    buffer_append_byte(&text, 0);
+    return (const char *)text.data;
+}
+
+TEST(functions_shape, work_is_bounded_by_the_pairs_that_are_compared)
+{
+    struct arena *arena = arena_open(64 * 1024 * 1024);
+    struct shape_work work = { .arena = arena, .pairs = 100000 };
+    struct value value = { .type = VALUE_DOCUMENT };
+    struct shape shape;
+    const char *reason;
+    bool is_so;
+
+    CHECK_OK(json_read(arena, bytes_of_text(circle(arena, 200)), &value.raw));
+    CHECK_OK(shape_read(&work, SPACE_ROUND, value, &shape, &reason));
+    CHECK_THAT(!reason, "%s", reason);
+    CHECK_OK(shape_intersects(&work, &shape, &shape, &is_so));
+    CHECK(is_so);
+    CHECK_CODE(shape_is_within(&work, &shape, &shape, &is_so), TOO_LARGE);
+    work.pairs = 10000;
+    CHECK_CODE(shape_read(&work, SPACE_ROUND, value, &shape, &reason), TOO_LARGE);
+    arena_close(arena);
+}
+
+TEST(functions_shape, a_large_circle_has_the_area_and_the_points_of_one)
+{
+    struct arena *arena = arena_open(64 * 1024 * 1024);
+    const char *text = circle(arena, 2000);
+    const char *area = arena_format(arena, "ST_AREA(%s)", text);
+
+    /* A little less than pi square degrees at the equator. */
+    double whole = M_PI * 111319.4907932264 * 110574.388557799;
+    CHECK(fabs(call_number(area) / whole - 1) < 0.001);
+    const struct call_row rows[] = {
+        {arena_format(arena,  "ST_WITHIN(" POINT("[0.99, 0]") ", %s)",    text), "true" },
+        { arena_format(arena, "ST_WITHIN(" POINT("[1.01, 0]") ", %s)",    text), "false"},
+        { arena_format(arena, "ST_WITHIN(" POINT("[0.7, 0.7]") ", %s)",   text), "true" },
+        { arena_format(arena, "ST_WITHIN(" POINT("[0.71, 0.71]") ", %s)", text), "false"},
+    };
+    CHECK_CALLS(rows);
+    arena_close(arena);
+}
+
 /* ---- laws ------------------------------------------------------------------------------------------- */
 
 /* A shape of any kind, around a place, somewhere between 1e-5 and 20 degrees wide. */

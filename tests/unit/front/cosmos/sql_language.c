@@ -31,3 +31,8 @@ TEST(sql_language, ranks_put_the_best_first)
 {
     language_check("functions-rank");
 }
+
+TEST(sql_language, shapes_are_found_by_where_they_lie)
+{
+    language_check("functions-spatial");
+}
