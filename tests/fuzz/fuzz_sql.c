@@ -71,7 +71,8 @@ static void check_layout(struct arena *arena, bytes text, const struct query *qu
     status s = sql_layout(arena, text, &layout);
 
     ASSERT(s.code == OK || s.code == OUT_OF_MEMORY);
-    if (s.code != OK || query->aggregate_count || query->group_count)
+    /* Scores are not rewritten. */
+    if (s.code != OK || query->aggregate_count || query->group_count || query->rank)
         return;
     ASSERT(sql_layout_fits(&layout, query));
     if (layout.from.len == 0)
