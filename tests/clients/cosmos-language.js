@@ -162,7 +162,13 @@ test("a forced plan keeps parameters", async () => {
 
 test("searches are ranked alike with and without a plan", async () => {
     const own = await newContainer(client);
-    const texts = ["a red fence", "red red paint", "the fence of the red house", "a blue door", "fences and paint"];
+    const texts = [
+        "a red fence",
+        "red red paint",
+        "the fence of the red house",
+        "a blue door",
+        "fences and paint",
+    ];
     for (const [n, text] of texts.entries())
         await own.items.create({ id: `i${n}`, pk: `p${n % 2}`, text, v: [n, 1, 4 - n] });
     const words = "FullTextScore(c.text, 'red', 'fence')";
@@ -308,11 +314,26 @@ eachRow(
         { why: "by what is computed", text: "SELECT c.n FROM c ORDER BY c.n % 100", isOrdered: true },
         { why: "filtered by an index", text: "SELECT c.n FROM c WHERE c.n >= 0" },
         { why: "told apart", text: "SELECT DISTINCT c.n FROM c" },
+        { why: "joined", text: "SELECT c.n FROM c JOIN l IN c.l WHERE l > 0" },
+        { why: "grouped", text: "SELECT c.n FROM c GROUP BY c.n" },
+        { why: "by two properties", text: "SELECT c.n FROM c ORDER BY c.one, c.n", isOrdered: true },
+        {
+            why: "behind an offset",
+            text: "SELECT c.n FROM c ORDER BY c.n OFFSET 0 LIMIT 100",
+            isOrdered: true,
+        },
     ],
     async ({ text, isOrdered }) => {
         const own = await newContainer(client, { defaultTtl: -1 });
         for (let n = 0; n < 20; n++)
-            await own.items.create({ id: `i${n}`, pk: `p${n % 3}`, n, ...(n % 2 ? { ttl: 1000 } : {}) });
+            await own.items.create({
+                id: `i${n}`,
+                pk: `p${n % 3}`,
+                n,
+                one: 1,
+                l: [0, 1],
+                ...(n % 2 ? { ttl: 1000 } : {}),
+            });
         const first = await own.items.query(text, { maxItemCount: 6 }).fetchNext();
         equal(first.resources.length, 6);
         await server.advance(1000 * 1000);
