@@ -3,6 +3,8 @@
  * Threads: the test's; the reply may come on another one. */
 #include "tests/support/mongo_face.h"
 
+#include "front/mongo/login.h"
+
 #include <stdio.h>
 
 static void open_face(struct mongo_face *f)
@@ -13,7 +15,8 @@ static void open_face(struct mongo_face *f)
     f->options.version = "test";
     CHECK_OK(mongo_open(&f->options, f->world.arena, &f->face));
     CHECK_OK(mongo_announce(f->face, "127.0.0.1:27017"));
-    f->session = (struct session){ .face = f->face, .connection_id = 1 };
+    login_close(f->session.login);
+    f->session = (struct session){ .face = f->face, .connection_id = 1, .is_loopback = true };
 }
 
 void mongo_face_open_with(struct mongo_face *f, const struct mongo_options *options)
@@ -31,6 +34,7 @@ void mongo_face_open(struct mongo_face *f)
 
 void mongo_face_close(struct mongo_face *f)
 {
+    login_close(f->session.login);
     mongo_close(f->face);
     world_close(&f->world);
 }

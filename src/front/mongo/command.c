@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #include "front/mongo/handlers.h"
+#include "front/mongo/principal.h"
 #include "front/mongo/retry.h"
 #include "front/mongo/session.h"
 
@@ -213,6 +214,7 @@ static status run(struct command *command)
     TRY(find_command(command));
     TRY(read_database(command));
     TRY(check_place(command));
+    TRY(principal_permit(command));
     TRY(check_version(command));
     TRY(read_time_limit(command));
     TRY(read_session(command));

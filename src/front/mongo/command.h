@@ -19,6 +19,7 @@ enum command_access {
     ACCESS_ANYONE,     /* before a client has said who it is */
     ACCESS_KNOWN,      /* every user */
     ACCESS_READ,       /* of the database */
+    ACCESS_CATALOG,    /* what collections and indexes the database has */
     ACCESS_WRITE,      /* of the database */
     ACCESS_DB_ADMIN,   /* of the database */
     ACCESS_USER_ADMIN, /* of the database */

@@ -27,9 +27,12 @@ struct mongo {
     time_ms started_at;
     char address[FACE_ADDRESS_BYTES]; /* set before the first client comes */
     uint8_t process_id[OBJECT_ID_BYTES];
+    uint8_t login_seed[32]; /* of the salts of users that are not there */
     struct stream_table *streams;
     struct retry_table *retries;
 
+    _Atomic bool has_users;
+    _Atomic uint64_t users_version; /* raised when users change */
     _Atomic int32_t next_request_id;
     _Atomic int32_t next_connection_id;
     _Atomic int32_t connection_count;

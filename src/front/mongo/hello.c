@@ -5,6 +5,7 @@
  *
  * Threads: the command's. */
 #include "front/mongo/handlers.h"
+#include "front/mongo/login.h"
 #include "front/mongo/session.h"
 
 static void append_compression(struct command *command)
@@ -82,7 +83,7 @@ static status reply_hello(struct command *command, bool is_hello)
     reply_int32(out, "maxWireVersion", FACE_WIRE_VERSION);
     reply_bool(out, "readOnly", false);
     append_compression(command);
-    return STATUS_OK;
+    return login_greet(command);
 }
 
 status serve_hello(struct command *command)

@@ -73,17 +73,6 @@ status serve_get_log(struct command *command)
     return STATUS_OK;
 }
 
-status serve_who_am_i(struct command *command)
-{
-    struct buffer *out = &command->reply;
-    size_t info = reply_begin(out, "authInfo");
-
-    document_end(out, reply_begin_array(out, "authenticatedUsers"));
-    document_end(out, reply_begin_array(out, "authenticatedUserRoles"));
-    document_end(out, info);
-    return STATUS_OK;
-}
-
 status serve_whats_my_uri(struct command *command)
 {
     reply_text(&command->reply, "you", "client");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "front/mongo/face.h"
+#include "front/mongo/principal.h"
 #include "front/mongo/retry.h"
 #include "front/mongo/stream.h"
 
@@ -15,7 +16,6 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
 {
     struct mongo *face = memory_take_zeroed(1, sizeof(*face));
 
-    (void)arena;
     *out = NULL;
     if (!face)
         return status_of(OUT_OF_MEMORY, "no memory to open the face");
@@ -27,11 +27,17 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     face->has_test_commands = options->has_test_commands;
     face->started_at = clock_now(engine_clock(face->engine));
     random_secret(face->process_id, sizeof(face->process_id));
+    random_secret(face->login_seed, sizeof(face->login_seed));
     face->streams = stream_table_open();
     face->retries = retry_table_open();
     if (!face->streams || !face->retries) {
         mongo_close(face);
         return status_of(OUT_OF_MEMORY, "no memory for cursors and sessions");
+    }
+    status s = principal_load(face, arena);
+    if (s.code != OK) {
+        mongo_close(face);
+        return s;
     }
     *out = face;
     return STATUS_OK;

@@ -10,6 +10,8 @@
  * Threads: the owner of the connection. Start reading at session_on_bytes(). */
 #include "front/mongo/session.h"
 
+#include "front/mongo/login.h"
+
 static void session_close(void *handle);
 
 static void *session_open(void *context, struct connection *connection)
@@ -20,6 +22,7 @@ static void *session_open(void *context, struct connection *connection)
         return NULL;
     session->face = context;
     session->connection = connection;
+    session->is_loopback = connection_is_loopback(connection);
     session->connection_id = atomic_fetch_add(&session->face->next_connection_id, 1) + 1;
     session->arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
     if (!session->arena) {
@@ -35,6 +38,7 @@ static void session_close(void *handle)
     struct session *session = handle;
 
     atomic_fetch_sub(&session->face->connection_count, 1);
+    login_close(session->login);
     arena_close(session->arena);
     memory_give(session);
 }

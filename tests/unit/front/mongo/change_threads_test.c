@@ -16,7 +16,9 @@ static int64_t run_update(struct client *client, const char *text)
     struct wire_message message = { .kind = WIRE_MSG,
                                     .compressor = COMPRESSOR_NONE,
                                     .body = world_document(client->arena, text) };
-    struct session session = { .face = client->f->face, .connection_id = client->number };
+    struct session session = { .face = client->f->face,
+                               .connection_id = client->number,
+                               .is_loopback = true };
     struct command command = {
         .face = client->f->face, .session = &session, .arena = arena, .message = &message
     };
