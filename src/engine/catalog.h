@@ -42,6 +42,8 @@ struct index_definition {
     bool
         is_shaped; /* over patterns: has a row for each document under its shape, too, which says who has
                      * nothing at a path; see index_paths.c */
+    bool
+        is_ranked; /* of fields: one entry for each document, ordered by kinds first; see index_ranked.c */
     int32_t expire_after_s; /* INDEX_NO_EXPIRY, or a TTL index (one field) */
     bytes predicate;        /* of a partial index; handed to engine_options.predicate */
     bytes options;          /* opaque, kept for the face that made it */

@@ -27,12 +27,19 @@ static status check_index(struct engine *engine, struct arena *arena, const stru
     if (definition->kind == INDEX_PATHS) {
         if (definition->is_per_partition)
             return status_of(INVALID, "an index over path patterns cannot be per partition key");
+        if (definition->is_ranked)
+            return status_of(INVALID, "an index over path patterns has no ranks");
         if (definition->is_unique)
             return status_of(INVALID, "an index over path patterns cannot be unique");
         return index_check_patterns(arena, definition);
     }
     if (definition->is_shaped)
         return status_of(INVALID, "only an index over path patterns has shapes");
+    if (definition->is_ranked &&
+        (definition->is_unique || definition->is_sparse || definition->is_partial ||
+         definition->is_per_partition || definition->expire_after_s != INDEX_NO_EXPIRY))
+        return status_of(INVALID, "a ranked index holds every document, and is neither unique, "
+                                  "nor per partition key, nor a TTL index");
     if (definition->field_count == 0 || definition->field_count > LIMIT_INDEX_FIELDS)
         return status_fail(arena, INVALID, "an index has 1 to %d fields, not %zu",
                            LIMIT_INDEX_FIELDS, definition->field_count);

@@ -32,6 +32,8 @@ MUST_USE status index_entries_add(struct arena *arena, struct index_entries *ent
 void index_entries_sort(struct index_entries *entries);
 MUST_USE status index_collect_paths(struct arena *arena, const struct index *index, bytes document,
                                     struct index_entries *out);
+MUST_USE status index_collect_ranked(struct arena *arena, const struct index *index, bytes document,
+                                     struct index_entries *out);
 /* All patterns of an INDEX_PATHS index, included ones first. */
 MUST_USE status index_parse_patterns(struct arena *memory,
                                      const struct index_definition *definition,

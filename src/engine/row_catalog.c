@@ -23,6 +23,7 @@ enum {
     INDEX_PER_PARTITION = 16,
     INDEX_LAZY = 32,
     INDEX_SHAPED = 64,
+    INDEX_RANKED = 128,
 };
 
 static void write_text(struct buffer *out, bytes text)
@@ -46,7 +47,8 @@ static uint8_t index_flags(const struct index_definition *definition)
                      (definition->is_missing_null ? INDEX_MISSING_NULL : 0) |
                      (definition->is_per_partition ? INDEX_PER_PARTITION : 0) |
                      (definition->is_lazy ? INDEX_LAZY : 0) |
-                     (definition->is_shaped ? INDEX_SHAPED : 0));
+                     (definition->is_shaped ? INDEX_SHAPED : 0) |
+                     (definition->is_ranked ? INDEX_RANKED : 0));
 }
 
 static void write_index(struct buffer *out, const struct index *index)
@@ -227,6 +229,7 @@ static void read_index(struct entry_reader *entry, struct index *index)
         .is_per_partition = flags & INDEX_PER_PARTITION,
         .is_lazy = flags & INDEX_LAZY,
         .is_shaped = flags & INDEX_SHAPED,
+        .is_ranked = flags & INDEX_RANKED,
         .expire_after_s = (int32_t)reader_u32(&entry->in),
     };
     index->created_seq = reader_u64(&entry->in);

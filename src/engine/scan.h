@@ -72,4 +72,22 @@ struct scan_entries {
 MUST_USE status scan_entries(struct arena *arena, const struct index *index, bytes document,
                              struct scan_entries *out);
 
+/* ---- ranked indexes ---------------------------------------------------------------------------------- */
+
+/* The order of kinds in them. */
+enum scan_rank {
+    RANK_MISSING = 1,
+    RANK_NULL,
+    RANK_BOOL,
+    RANK_NUMBER,
+    RANK_STRING,
+    RANK_ARRAY,
+    RANK_DOCUMENT,
+    RANK_OTHER,
+};
+/* Puts the value of field number `field` behind those before it, as the index holds it. True if it was cut and may
+ * stand for others too. */
+bool scan_append_ranked_value(struct buffer *out, const struct index *index, size_t field,
+                              struct value value);
+
 #endif

@@ -49,9 +49,30 @@ static bool is_behind_shape(const struct cursor *c, const struct range *range)
     return c->plan->is_reverse ? order < 0 : order > 0;
 }
 
+/* A composite entry cannot be told from what follows it, so its length stands in front. */
+static status take_ranked(struct cursor *c)
+{
+    struct reader reader = reader_of(c->after);
+    bytes entry = reader_bytes(&reader, reader_u16(&reader));
+
+    if (reader.is_failed)
+        return bad_position();
+    for (size_t i = 0; i < entry.len; i++) {
+        if (entry.data[i] == 0 || entry.data[i] == 0xFF)
+            return bad_position();
+    }
+    c->after = reader.rest;
+    if (!is_document_key(c, 0))
+        return bad_position();
+    c->after = bytes_of(entry.data, entry.len + reader.rest.len);
+    return STATUS_OK;
+}
+
 /* Which range the position lies in; those before it are done. */
 static status find_range(struct cursor *c)
 {
+    if (c->plan->is_ranked)
+        return take_ranked(c);
     if (!is_document_key(c, 1))
         return bad_position();
     for (c->at = 0; c->at < c->plan->range_count; c->at++) {
@@ -311,6 +332,8 @@ status cursor_position(const struct cursor *c, struct arena *arena, bytes *out)
 {
     struct buffer position = buffer_in(arena);
 
+    if (c->plan->is_ranked)
+        buffer_append_u16(&position, (uint16_t)cursor_entry(c).len);
     if (c->plan->choice.access == ACCESS_INDEX)
         buffer_append(&position, cursor_entry(c));
     cursor_append_key(c, &position);
@@ -319,9 +342,13 @@ status cursor_position(const struct cursor *c, struct arena *arena, bytes *out)
 
 bytes cursor_position_key(const struct cursor *c, bytes position)
 {
+    struct reader reader = reader_of(position);
     size_t entry = c->plan->choice.access == ACCESS_INDEX
                        ? key_value_length(position, KEY_ASCENDING)
                        : 0;
+
+    if (c->plan->is_ranked)
+        entry = 2 + reader_u16(&reader);
 
     return bytes_from(position, entry);
 }

@@ -87,6 +87,7 @@ static status begin_plan(struct run *run)
     run->page->explain.access = run->plan.choice.access;
     run->page->explain.index = run->plan.index;
     run->page->explain.path = run->plan.path;
+    run->page->explain.is_decided = run->plan.is_decided;
     run->page->explain.is_sorted = is_collected(run->state.mode);
     bytes after = is_collected(run->state.mode) ? BYTES_NONE : run->state.position;
     s = cursor_open(&run->cursor, &run->plan, run->source, after, &run->page->explain);
@@ -139,6 +140,7 @@ status run_next_row(struct run *run, bool *has_out, bool *is_wanted_out)
     if (*is_wanted_out && run->query->where && (!run->plan.is_decided || run->is_returning))
         TRY(evaluate_condition(&run->evaluation, run->query->where, is_wanted_out));
     run->page->explain.joined = run->evaluation.steps;
+    run->page->explain.matches += *is_wanted_out;
     return STATUS_OK;
 }
 

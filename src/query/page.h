@@ -90,11 +90,14 @@ enum query_access {
 struct query_explain {
     enum query_access access;
     const struct index *index; /* ACCESS_INDEX; valid as long as the request */
-    bytes path;                /* ... and the path that was looked up in it, as /a/b/? */
-    bool is_sorted;            /* rows were collected and sorted, not given as they came */
-    uint64_t rows;             /* keys and index rows looked at */
-    uint64_t joined;           /* rows that joins and subqueries made of documents */
-    uint64_t documents;        /* loaded */
+    bytes
+        path; /* ... and the path that was looked up in it, as /a/b/?; of a composite one all fields */
+    bool is_decided;    /* its rows were exactly those that fulfil the condition */
+    uint64_t matches;   /* rows that fulfil the condition */
+    bool is_sorted;     /* rows were collected and sorted, not given as they came */
+    uint64_t rows;      /* keys and index rows looked at */
+    uint64_t joined;    /* rows that joins and subqueries made of documents */
+    uint64_t documents; /* loaded */
     uint64_t loaded_bytes;
     uint64_t output_count;
     uint64_t output_bytes;
@@ -113,6 +116,15 @@ struct query_page {
 MUST_USE status query_run_page(const struct query *query, const struct query_source *source,
                                const struct query_limits *limits, bytes state, query_sink *sink,
                                void *context, struct query_page *out);
+
+/* Can an index give the order that the query asks for? Languages differ in whether they sort otherwise. */
+enum query_order_fault {
+    ORDER_SERVED,       /* or not an order by plain paths */
+    ORDER_EXCLUDED,     /* no index holds the path */
+    ORDER_NO_COMPOSITE, /* several keys, but no composite index has them in this order */
+};
+MUST_USE status query_check_order(const struct query *query, const struct query_source *source,
+                                  enum query_order_fault *out);
 
 /* Does the document fulfil the query's condition at `now`? `arena` is used and given back. */
 MUST_USE status query_matches(const struct query *query, struct arena *arena,

@@ -136,12 +136,29 @@ static status find_candidates(struct planner *p, struct plan **candidates_out, s
     TRY(ARENA_NEW(p->arena, CANDIDATES_MAX + 1, &candidates));
     for (size_t i = 0; i < p->constraints->count; i++)
         TRY(planner_add_indexes(p, i, candidates, count_out));
+    TRY(planner_add_composites(p, candidates, count_out));
     if (*count_out == 0 || p->plan->partition.len) {
         struct plan *by_key = &candidates[(*count_out)++];
         *by_key = *p->plan;
         by_key->choice.access = ACCESS_KEYS;
     }
     *candidates_out = candidates;
+    return STATUS_OK;
+}
+
+/* A composite index, where it knows more than the index over paths: several keys, or what the condition fixes. */
+static status find_order(struct planner *p, struct plan *out, bool *is_found_out)
+{
+    struct plan by_path;
+    bool is_path;
+
+    TRY(planner_composite_order(p, 0, out, is_found_out));
+    if (*is_found_out && (p->query->order_count > 1 || out->prefix.len))
+        return STATUS_OK;
+    TRY(planner_order(p, false, &by_path, &is_path));
+    if (is_path)
+        *out = by_path;
+    *is_found_out |= is_path;
     return STATUS_OK;
 }
 
@@ -158,7 +175,7 @@ static status consider_order(struct planner *p)
         TRY(probe(p, p->plan, &rows));
     if (rows < PROBE_ROWS)
         return STATUS_OK;
-    TRY(planner_order(p, false, &by_order, &is_found));
+    TRY(find_order(p, &by_order, &is_found));
     if (!is_found)
         return STATUS_OK;
     TRY(planner_order_pays(p, &by_order, &does_pay));
@@ -173,12 +190,14 @@ static status refuse_index(void)
                      "the index that the pages before were read from is not there any more");
 }
 
-static status resume_order(struct planner *p)
+static status resume_order(struct planner *p, uint32_t index_id)
 {
     struct plan by_order;
     bool is_found;
 
-    TRY(planner_order(p, true, &by_order, &is_found));
+    TRY(planner_composite_order(p, index_id, &by_order, &is_found));
+    if (!is_found)
+        TRY(planner_order(p, true, &by_order, &is_found));
     if (!is_found)
         return refuse_index();
     *p->plan = by_order;
@@ -191,7 +210,7 @@ static status plan_scan(struct planner *p, const struct plan_choice *wanted)
     size_t count;
 
     if (wanted && wanted->constraint == PLAN_BY_ORDER)
-        return resume_order(p);
+        return resume_order(p, wanted->index_id);
     TRY(find_candidates(p, &candidates, &count));
     if (!wanted) {
         TRY(choose(p, candidates, count));

@@ -13,6 +13,8 @@ struct plan_choice {
 
 /* The number that stands for no constraint: everything, in the order of the query. */
 #define PLAN_BY_ORDER UINT32_MAX
+/* ... and for several at once, which a composite index answers. */
+#define PLAN_BY_COMPOSITE (UINT32_MAX - 1)
 
 struct plan {
     struct plan_choice choice;
@@ -38,6 +40,7 @@ struct plan {
     const struct range *ranges;
     size_t range_count; /* in the order in which they are walked */
     bool is_reverse;
+    bool is_ranked; /* the index is composite: there is one range, everything behind the prefix */
 };
 
 /* `wanted` is the choice of an earlier page, NULL for the first one. INVALID if it cannot be followed

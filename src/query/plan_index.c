@@ -98,6 +98,11 @@ static status pattern_of(struct planner *p, const struct constraint *constraint,
     return buffer_finish(&text, out);
 }
 
+status planner_pattern(struct planner *p, const struct expression *path, bytes *out)
+{
+    return pattern_of(p, &(struct constraint){ .path = path }, out);
+}
+
 static bool can_use(struct planner *p, const struct index *index, bytes path)
 {
     return index->state == INDEX_READY && scan_covers_path(p->arena, index, path);
@@ -138,13 +143,23 @@ status planner_order_index(struct planner *p, const struct constraint *scalars, 
 
 bytes plan_range_prefix(const struct plan *plan, size_t number)
 {
-    return plan->ranges[number].kind == KIND_MISSING ? plan->rest_prefix : plan->prefix;
+    return plan->ranges[number].kind == KIND_MISSING && !plan->is_ranked ? plan->rest_prefix
+                                                                         : plan->prefix;
 }
 
 status plan_range_spec(struct arena *arena, const struct plan *plan, size_t number,
                        struct scan_spec *spec)
 {
     const struct range *range = &plan->ranges[number];
+
+    if (plan->is_ranked) {
+        *spec = (struct scan_spec){ .index = plan->index,
+                                    .start = plan->prefix,
+                                    .end = plan->prefix,
+                                    .is_end_inclusive = true,
+                                    .is_reverse = plan->is_reverse };
+        return STATUS_OK;
+    }
     struct buffer start = buffer_in(arena), end = buffer_in(arena);
 
     buffer_append(&start, plan_range_prefix(plan, number));

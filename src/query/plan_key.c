@@ -26,8 +26,8 @@ static size_t encoded_count(bytes key)
     return count;
 }
 
-/* Is the expression this dotted path? Walks both from the end. */
-static bool is_dotted_path(const struct expression *x, const struct path *path)
+/* Walks both from the end. */
+bool planner_is_dotted(const struct expression *x, const struct path *path)
 {
     size_t left = path->count;
 
@@ -45,7 +45,7 @@ static bool find_point(struct planner *p, const struct path *path, bytes *key_ou
     for (size_t i = 0; i < p->constraints->count; i++) {
         const struct constraint *c = &p->constraints->items[i];
         if (!c->is_element && c->count == 1 && c->ranges[0].is_point &&
-            is_dotted_path(c->path, path) && !planner_shows_only(p, c->path)) {
+            planner_is_dotted(c->path, path) && !planner_shows_only(p, c->path)) {
             *key_out = c->ranges[0].start;
             *bit_out = 1U << i;
             return true;

@@ -20,6 +20,8 @@ struct planner {
 
 /* Is it a path that documents show but do not store? */
 bool planner_shows_only(const struct planner *planner, const struct expression *path);
+/* Is the expression this dotted path? */
+bool planner_is_dotted(const struct expression *expression, const struct path *path);
 /* Finds out what is left to do for each row of a way that fulfils the constraint with this number, CONSTRAINTS_MAX
  * meaning none, and those of the partition. */
 void planner_settle(const struct planner *planner, size_t number, struct plan *plan);
@@ -40,6 +42,8 @@ MUST_USE status planner_add_indexes(struct planner *planner, size_t number, stru
  * documents with a scalar there. */
 MUST_USE status planner_order_index(struct planner *planner, const struct constraint *scalars,
                                     bytes *path_out, const struct index **out);
+/* The path as a pattern that ends in ? */
+MUST_USE status planner_pattern(struct planner *planner, const struct expression *path, bytes *out);
 /* The plan that asks the index for a constraint. */
 MUST_USE status planner_index(struct planner *planner, const struct index *index,
                               const struct constraint *constraint, uint32_t number, bytes path,
@@ -52,5 +56,15 @@ MUST_USE status planner_order(struct planner *planner, bool is_resumed, struct p
                               bool *is_found_out);
 /* Do enough of its rows fulfil the condition? */
 MUST_USE status planner_order_pays(struct planner *planner, const struct plan *plan, bool *out);
+
+/* ---- by composite index (plan_composite.c) ---------------------------------------------------------------------------- */
+
+/* The plan that reads the rows in the order of the query from a composite index; only the one with this id, unless
+ * it is 0. */
+MUST_USE status planner_composite_order(struct planner *planner, uint32_t index_id,
+                                        struct plan *out, bool *is_found_out);
+/* Every composite index of which the condition fixes several fields, as a plan of its own. */
+MUST_USE status planner_add_composites(struct planner *planner, struct plan *candidates,
+                                       size_t *count);
 
 #endif

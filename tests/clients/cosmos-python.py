@@ -174,7 +174,9 @@ def queries_answer_across_partitions(w):
 
 @test
 def the_language_answers_groups_joins_and_subqueries(w):
-    link = w.container()["_self"]
+    composite = [[{"path": "/g", "order": "descending"}, {"path": "/n", "order": "ascending"}]]
+    policy = {"includedPaths": [{"path": "/*"}], "excludedPaths": [], "compositeIndexes": composite}
+    link = w.container(indexingPolicy=policy)["_self"]
     for n in range(12):
         item = {"id": f"i{n}", "pk": f"p{n % 4}", "n": n, "g": "xyz"[n % 3], "l": [{"v": v} for v in range(n % 3)]}
         w.client.CreateItem(link, item)

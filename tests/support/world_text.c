@@ -93,6 +93,8 @@ static bool take_option(const char *word, struct index_definition *out)
         out->is_lazy = true;
     } else if (strcmp(word, "shaped") == 0) {
         out->is_shaped = true;
+    } else if (strcmp(word, "ranked") == 0) {
+        out->is_ranked = true;
     } else if (strcmp(word, "parted") == 0) {
         out->is_per_partition = true;
     } else if (strcmp(word, "paths") == 0) {

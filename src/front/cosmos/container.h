@@ -49,10 +49,10 @@ MUST_USE status container_default_ttl(struct call *call, bytes body, int32_t *ou
 
 /* The index over the paths of the policy; NULL if the mode is none. */
 const struct index *container_path_index(const struct collection *collection);
-/* All indexes of a new container: that one, and one per unique key. */
+/* All indexes of a new container: that one, one per composite index, and one per unique key. */
 struct container_indexes {
     size_t count;
-    struct index_definition definitions[1 + UNIQUE_KEYS_MAX];
+    struct index_definition definitions[1 + COMPOSITES_MAX + UNIQUE_KEYS_MAX];
 };
 MUST_USE status container_indexes_make(struct call *call,
                                        const struct container_definition *definition,

@@ -1,8 +1,8 @@
 /* Indexing policy: checks it and fills in its defaults.
  *
  * Everything below the root is indexed unless said otherwise, the etag never. The root must be in one of the
- * two lists, so that no path is left to chance. Composite, spatial, vector and full text indexes are kept and
- * shown; queries do not need them.
+ * two lists, so that no path is left to chance. Composite indexes order by several properties. Spatial, vector and
+ * full text indexes are kept and shown; queries do not need them.
  *
  * Pure apart from the call. Start reading at indexing_policy_read(). */
 #include "front/cosmos/indexing_policy.h"
@@ -203,9 +203,89 @@ static status read_lists(struct call *call, bytes policy, struct buffer *definit
     return STATUS_OK;
 }
 
+/* ---- composite indexes ------------------------------------------------------------------------------- */
+
+static status read_order(struct call *call, struct value element, bool *is_descending_out)
+{
+    struct value order;
+
+    *is_descending_out = false;
+    if (!document_find(value_document(element), "order", &order) || order.type == VALUE_NULL)
+        return STATUS_OK;
+    bytes text = order.type == VALUE_STRING ? value_text(order) : BYTES_NONE;
+    *is_descending_out = bytes_equal(text, BYTES_LITERAL("descending"));
+    if (*is_descending_out || bytes_equal(text, BYTES_LITERAL("ascending")))
+        return STATUS_OK;
+    return call_fail(call, FAIL_BAD_REQUEST,
+                     "The order '%.*s' of a composite index is invalid; it must be 'ascending' or "
+                     "'descending'.",
+                     (int)text.len, (const char *)text.data);
+}
+
+static status read_composite_path(struct call *call, struct value element,
+                                  struct composite_index *out)
+{
+    struct path_fault fault;
+    bytes path;
+
+    TRY(read_path(call, "compositeIndexes", element, &path));
+    if (out->count == COMPOSITE_PATHS_MAX)
+        return call_fail(call, FAIL_BAD_REQUEST, "A composite index has at most %d paths.",
+                         COMPOSITE_PATHS_MAX);
+    TRY(read_order(call, element, &out->is_descending[out->count]));
+    TRY(container_path_read(call->arena, path, PATH_PROPERTY, &out->paths[out->count], &fault));
+    if (fault.why)
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The path '%.*s' of a composite index could not be accepted, failed near "
+                         "position '%zu': %s.",
+                         (int)path.len, (const char *)path.data, fault.position, fault.why);
+    out->count++;
+    return STATUS_OK;
+}
+
+static status read_composite(struct call *call, struct value list, struct composite_index *out)
+{
+    struct field element;
+
+    if (list.type != VALUE_ARRAY)
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The property 'compositeIndexes' of the indexing policy must be an array "
+                         "of arrays of {\"path\", \"order\"}.");
+    struct document_walk walk = document_fields(value_document(list));
+    while (document_next(&walk, &element))
+        TRY(read_composite_path(call, element.value, out));
+    if (out->count < COMPOSITE_PATHS_MIN)
+        return call_fail(call, FAIL_BAD_REQUEST, "A composite index has at least %d paths.",
+                         COMPOSITE_PATHS_MIN);
+    return STATUS_OK;
+}
+
+static status read_composites(struct call *call, bytes policy, struct buffer *definition,
+                              struct indexing_policy *out)
+{
+    struct value lists;
+    struct field list;
+
+    if (!document_find(policy, "compositeIndexes", &lists) || lists.type == VALUE_NULL)
+        return STATUS_OK;
+    if (lists.type != VALUE_ARRAY)
+        return fail_list(call, "compositeIndexes");
+    size_t count = document_field_count(value_document(lists));
+    if (count > COMPOSITES_MAX)
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The indexing policy has %zu composite indexes, the limit is %d.", count,
+                         COMPOSITES_MAX);
+    TRY(ARENA_NEW(call->arena, count, &out->composites));
+    struct document_walk walk = document_fields(value_document(lists));
+    while (document_next(&walk, &list))
+        TRY(read_composite(call, list.value, &out->composites[out->composite_count++]));
+    document_append(definition, BYTES_LITERAL("compositeIndexes"), lists);
+    return STATUS_OK;
+}
+
 /* ---- further indexes, kept and shown ---------------------------------------------------------------- */
 
-/* Arrays of objects with a path, or, of composite indexes, arrays of such arrays. */
+/* Arrays of objects with a path. */
 static status check_paths(struct call *call, const char *name, struct value list)
 {
     struct field element;
@@ -219,34 +299,15 @@ static status check_paths(struct call *call, const char *name, struct value list
     return STATUS_OK;
 }
 
-static status check_composites(struct call *call, const char *name, struct value lists)
-{
-    struct field list;
-
-    if (lists.type != VALUE_ARRAY)
-        return fail_list(call, name);
-    struct document_walk walk = document_fields(value_document(lists));
-    while (document_next(&walk, &list)) {
-        if (list.value.type != VALUE_ARRAY)
-            return call_fail(call, FAIL_BAD_REQUEST,
-                             "The property '%s' of the indexing policy must be an array of arrays "
-                             "of {\"path\", \"order\"}.",
-                             name);
-        TRY(check_paths(call, name, list.value));
-    }
-    return STATUS_OK;
-}
-
 static status read_further(struct call *call, bytes policy, struct buffer *definition)
 {
     static const struct {
         const char *name;
         status (*check)(struct call *call, const char *name, struct value list);
     } rows[] = {
-        {"compositeIndexes", check_composites},
-        { "spatialIndexes",  check_paths     },
-        { "vectorIndexes",   check_paths     },
-        { "fullTextIndexes", check_paths     },
+        {"spatialIndexes",   check_paths},
+        { "vectorIndexes",   check_paths},
+        { "fullTextIndexes", check_paths},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -276,6 +337,7 @@ status indexing_policy_read(struct call *call, struct value given, struct buffer
     document_append_text(definition, "indexingMode", bytes_of_text(mode_names[out->mode]));
     document_append_bool(definition, "automatic", is_automatic);
     TRY(read_lists(call, policy, definition, out));
+    TRY(read_composites(call, policy, definition, out));
     TRY(read_further(call, policy, definition));
     document_end(definition, begun);
     return STATUS_OK;

@@ -10,12 +10,23 @@ enum indexing_mode {
     INDEXING_NONE,
 };
 
+/* The service has such limits too; it allows more indexes, but a collection has LIMIT_INDEXES in all. */
+enum { COMPOSITES_MAX = 48, COMPOSITE_PATHS_MIN = 2, COMPOSITE_PATHS_MAX = 8 };
+
+struct composite_index {
+    size_t count;
+    bytes paths[COMPOSITE_PATHS_MAX]; /* dotted */
+    bool is_descending[COMPOSITE_PATHS_MAX];
+};
+
 /* Path patterns as the engine takes them. In the arena of the call. */
 struct indexing_policy {
     enum indexing_mode mode;
     size_t included_count, excluded_count;
     bytes *included;
     bytes *excluded;
+    size_t composite_count;
+    struct composite_index *composites;
 };
 
 /* Checks a policy as a client may give it (VALUE_MISSING: none at all), fills in what the client left out and

@@ -15,8 +15,10 @@
 
 static void add_query_metrics(struct call *call, const struct query_explain *explain)
 {
-    bool is_indexed = explain->access == ACCESS_POINT || explain->access == ACCESS_INDEX ||
-                      explain->access == ACCESS_FIGURES;
+    /* Of the documents that were loaded, how many were wanted; nothing is in vain where none had to be. */
+    double used = explain->documents > explain->matches
+                      ? (double)explain->matches / (double)explain->documents
+                      : 1;
 
     if (!route_header_is_true(call->http, "x-ms-documentdb-populatequerymetrics"))
         return;
@@ -28,9 +30,43 @@ static void add_query_metrics(struct call *call, const struct query_explain *exp
                     "systemFunctionExecuteTimeInMs=0.00;userFunctionExecuteTimeInMs=0.00;"
                     "retrievedDocumentCount=%" PRIu64 ";retrievedDocumentSize=%" PRIu64
                     ";outputDocumentCount=%" PRIu64 ";outputDocumentSize=%" PRIu64
-                    ";writeOutputTimeInMs=0.00;indexUtilizationRatio=%s",
+                    ";writeOutputTimeInMs=0.00;indexUtilizationRatio=%.2f",
                     explain->documents, explain->loaded_bytes, explain->output_count,
-                    explain->output_bytes, is_indexed ? "1.00" : "0.00");
+                    explain->output_bytes, used);
+}
+
+static void append_precision(struct buffer *json, const struct query_explain *explain)
+{
+    buffer_append_text(json, explain->is_decided ? "true" : "false");
+    buffer_append_text(json, ",\"IndexImpactScore\":\"High\"}");
+}
+
+static void append_single_index(struct buffer *json, const struct query_explain *explain)
+{
+    buffer_append_text(json, "{\"IndexSpec\":");
+    http_append_json_text(json, explain->path);
+    buffer_append_text(json, ",\"FilterExpression\":\"\",\"FilterPreciseSet\":");
+    buffer_append_text(json, explain->is_decided ? "true" : "false");
+    buffer_append_text(json, ",\"IndexPreciseSet\":");
+    append_precision(json, explain);
+}
+
+/* Its fields one by one; they stand in the path with a comma and a blank between them. */
+static void append_composite_index(struct buffer *json, const struct query_explain *explain)
+{
+    bytes rest = explain->path;
+
+    buffer_append_text(json, "{\"IndexSpecs\":[");
+    while (rest.len) {
+        size_t len = 0;
+        while (len < rest.len && rest.data[len] != ',')
+            len++;
+        http_append_json_text(json, bytes_of(rest.data, len));
+        rest = bytes_from(rest, len + 2 < rest.len ? len + 2 : rest.len);
+        buffer_append_text(json, rest.len ? "," : "");
+    }
+    buffer_append_text(json, "],\"IndexPreciseSet\":");
+    append_precision(json, explain);
 }
 
 static void add_index_metrics(struct call *call, const struct query_explain *explain)
@@ -41,14 +77,16 @@ static void add_index_metrics(struct call *call, const struct query_explain *exp
 
     if (!is_plain && !route_header_is_true(call->http, "x-ms-cosmos-populateindexmetrics"))
         return;
+    bool is_used = explain->access == ACCESS_INDEX;
+    bool is_composite = is_used && explain->index->definition.is_ranked;
     buffer_append_text(&json, "{\"UtilizedIndexes\":{\"SingleIndexes\":[");
-    if (explain->access == ACCESS_INDEX) {
-        buffer_append_text(&json, "{\"IndexSpec\":");
-        http_append_json_text(&json, explain->path);
-        buffer_append_text(&json, "}");
-    }
-    buffer_append_text(&json, "],\"CompositeIndexes\":[]},\"PotentialIndexes\":{\"SingleIndexes\":"
-                              "[],\"CompositeIndexes\":[]}}");
+    if (is_used && !is_composite)
+        append_single_index(&json, explain);
+    buffer_append_text(&json, "],\"CompositeIndexes\":[");
+    if (is_composite)
+        append_composite_index(&json, explain);
+    buffer_append_text(&json, "]},\"PotentialIndexes\":{\"SingleIndexes\":[],"
+                              "\"CompositeIndexes\":[]}}");
     if (buffer_finish(&json, &text).code != OK) {
         call->headers.is_failed = true;
         return;
@@ -59,6 +97,34 @@ static void add_index_metrics(struct call *call, const struct query_explain *exp
     else
         base64_append(&call->headers, text);
     buffer_append_text(&call->headers, "\r\n");
+}
+
+/* ---- order ------------------------------------------------------------------------------------------- */
+
+/* The service does not sort what no index holds in order. A collection that another face has made has no
+ * policy that could be changed. */
+static status check_order(struct call *call, const struct query *query,
+                          const struct query_source *source)
+{
+    enum query_order_fault fault;
+
+    if (query->order_count == 0 || call->collection->definition.partition_path_count == 0)
+        return STATUS_OK;
+    TRY(query_check_order(query, source, &fault));
+    switch (fault) {
+    case ORDER_SERVED:
+        break;
+    case ORDER_EXCLUDED:
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The index path corresponding to the specified order-by item is excluded. "
+                         "Include the path in the indexing policy of the container.");
+    case ORDER_NO_COMPOSITE:
+        return call_fail(call, FAIL_BAD_REQUEST,
+                         "The order by query does not have a corresponding composite index that it "
+                         "can be served from. Add one with these paths and orders, or all of them "
+                         "reversed, to the indexing policy of the container.");
+    }
+    return STATUS_OK;
 }
 
 /* ---- running ---------------------------------------------------------------------------------------- */
@@ -77,6 +143,7 @@ static status run_page(struct call *call, const struct query *query, const struc
     bytes state;
 
     TRY(item_decoration(call, &source.decoration));
+    TRY(check_order(call, query, &source));
     TRY(continuation_open(call, "query", scope->token_scope, &state));
     status s = query_run_page(query, &source, &limits, state, feed_take_row, rows, page);
     return s.code == OK ? s : resource_page_failed(call, s, page);
