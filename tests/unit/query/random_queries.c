@@ -107,6 +107,5 @@ TEST(random_queries, every_index_answers_as_a_list_does_on_memory)
 
 TEST(random_queries, every_index_answers_as_a_list_does_on_rocksdb)
 {
-    EACH_SEED(seed, 1)
-        check_world(ON_ROCKSDB, seed + 1000, QUERIES);
+    check_world(ON_ROCKSDB, check_seed() + 1000, check_scaled(QUERIES));
 }
