@@ -143,6 +143,18 @@ static status erase_cursor(struct change *change, const struct collection *colle
     return STATUS_OK;
 }
 
+static status erase_many(struct change *change, const struct collection *collection,
+                         uint32_t index_id)
+{
+    struct change_row row = { .where = address(collection->state->partition, SPACE_META) };
+    uint8_t key[ROW_MANY_BYTES];
+
+    row_key_many(key, index_id);
+    TRY(arena_copy(change->arena, bytes_of(key, sizeof(key)), &row.key));
+    change_add_row(change, row);
+    return STATUS_OK;
+}
+
 typedef void row_key_of_index(struct buffer *out, uint32_t index_id);
 
 static status erase_range(struct change *change, const struct collection *collection,
@@ -159,13 +171,14 @@ static status erase_range(struct change *change, const struct collection *collec
     return STATUS_OK;
 }
 
-/* All rows of the index, its backlog and its cursor go in the same commit as its definition. */
+/* All rows of the index, its backlog, its mark and its cursor go in the same commit as its definition. */
 static status erase_index(struct change *change, const struct collection *collection,
                           const struct index *index)
 {
     TRY(erase_range(change, collection, index->id, row_key_index));
     if (index->definition.is_lazy)
         TRY(erase_range(change, collection, index->id, row_key_backlog));
+    TRY(erase_many(change, collection, index->id));
     return erase_cursor(change, collection, index->id);
 }
 

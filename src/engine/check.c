@@ -199,6 +199,26 @@ static status check_entry(struct checking *check, const struct index_entry *entr
     return STATUS_OK;
 }
 
+/* A document has several entries, so the index has to be marked. */
+static status check_many(struct checking *check, const struct index *index)
+{
+    struct storage *storage = check->engine->storage;
+    struct storage_value pin;
+    uint8_t key[ROW_MANY_BYTES];
+
+    row_key_many(key, index->id);
+    status s = storage_get(storage, check->view,
+                           address(check->collection->state->partition, SPACE_META),
+                           bytes_of(key, sizeof(key)), &pin);
+    if (s.code == OK)
+        storage_value_release(storage, &pin);
+    if (s.code != NOT_FOUND)
+        return s;
+    violate(check, "an index is not known to hold documents with several entries",
+            bytes_of(key, sizeof(key)));
+    return STATUS_OK;
+}
+
 static status check_entries(struct checking *check, const struct row_body *body)
 {
     const struct collection *collection = check->collection;
@@ -215,6 +235,8 @@ static status check_entries(struct checking *check, const struct row_body *body)
         TRY(index_collect(check->engine, check->arena, &collection->indexes[i], &document,
                           &entries));
         index_entries_sort(&entries);
+        if (entries.count > 1 && collection->indexes[i].definition.kind == INDEX_FIELDS)
+            TRY(check_many(check, &collection->indexes[i]));
         for (size_t k = 0; k < entries.count; k++)
             TRY(check_entry(check, &entries.items[k], body->key, body->stamp.seq));
     }

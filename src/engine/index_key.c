@@ -248,7 +248,11 @@ status index_collect(struct engine *engine, struct arena *arena, const struct in
         places[i] = (struct place){
             .value = {.type = VALUE_DOCUMENT, .raw = document->bson}
         };
-    return expand(&expansion, places, 0);
+    size_t first = out->count;
+    TRY(expand(&expansion, places, 0));
+    for (size_t i = first; out->count - first > 1 && i < out->count; i++)
+        out->items[i].is_of_many = true;
+    return STATUS_OK;
 }
 
 status scan_entries(struct arena *arena, const struct index *index, bytes document,

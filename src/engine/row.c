@@ -10,6 +10,7 @@
  *        h lane(1)              order(8) seq(8): everything up to both was cut off
  *        b index(5)             cursor of an index build: 1 byte 'k', then the last document key; of a
  *                               lazy index that is ready: the last backlog row, behind its index
+ *        m index(5)             1 byte; some document has had several entries in an index over fields
  * ROWS   L key                  stamp birth(8)
  *        I index(5) values key  stamp length of values(2)
  *        Q index(5) seq(9) key  1 byte; a write that a lazy index has not been told of
@@ -158,6 +159,12 @@ void row_key_cut(struct buffer *out, unsigned lane)
 void row_key_build(struct buffer *out, uint32_t index_id)
 {
     append_tagged_id(out, ROW_TAG_BUILD, index_id);
+}
+
+void row_key_many(uint8_t out[ROW_MANY_BYTES], uint32_t index_id)
+{
+    out[0] = ROW_TAG_MANY;
+    pack(out + 1, index_id, ID_WIDTH);
 }
 
 /* ---- ROWS ----------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@ enum {
     ROW_STAMP_BYTES_MIN = 22,
     ROW_STAMP_BYTES_MAX = ROW_STAMP_BYTES_MIN + 4 + LIMIT_DATE_RULES * STAMP_DATE_BYTES,
     ROW_SLOT_BYTES = 1 + 10 + 9,
+    ROW_MANY_BYTES = 1 + 5,
 };
 
 /* ---- keys in SPACE_META, catalog partition ----------------------------------------------------------- */
@@ -40,7 +41,13 @@ enum {
 };
 
 /* ---- keys in SPACE_META, a collection's partition ------------------------------------------------------ */
-enum { ROW_TAG_SLICE = 'n', ROW_TAG_TOTAL = 't', ROW_TAG_CUT = 'h', ROW_TAG_BUILD = 'b' };
+enum {
+    ROW_TAG_SLICE = 'n',
+    ROW_TAG_TOTAL = 't',
+    ROW_TAG_CUT = 'h',
+    ROW_TAG_BUILD = 'b',
+    ROW_TAG_MANY = 'm'
+};
 /* Counters (documents, bytes) of the documents whose order falls into one second. */
 void row_key_slice(struct buffer *out, unsigned lane, int64_t second);
 bool row_slice_of(bytes key, unsigned *lane_out, int64_t *second_out);
@@ -49,6 +56,8 @@ time_ms row_second_start(int64_t second);
 void row_key_total(struct buffer *out, unsigned lane);
 void row_key_cut(struct buffer *out, unsigned lane);
 void row_key_build(struct buffer *out, uint32_t index_id);
+/* There when a document has had several entries in an index over fields. */
+void row_key_many(uint8_t out[ROW_MANY_BYTES], uint32_t index_id);
 
 /* ---- keys in SPACE_ROWS --------------------------------------------------------------------------------- */
 enum { ROW_TAG_LOCATOR = 'L', ROW_TAG_INDEX = 'I', ROW_TAG_BACKLOG = 'Q' };

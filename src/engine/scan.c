@@ -319,3 +319,24 @@ time_ms scan_deadline(const struct scan *scan)
     return expiry_deadline(&scan->collection->policy, &scan->stamp, scan->body.document,
                            scan->request->arena);
 }
+
+status scan_has_many(struct request *request, const struct collection *collection,
+                     const struct index *index, bool *out)
+{
+    struct storage *storage = request->engine->storage;
+    struct storage_value pin;
+    struct storage_view *view;
+    uint8_t key[ROW_MANY_BYTES];
+
+    *out = false;
+    row_key_many(key, index->id);
+    TRY(request_view(request, &view));
+    status s = storage_get(storage, view, address(collection->state->partition, SPACE_META),
+                           bytes_of(key, sizeof(key)), &pin);
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    *out = true;
+    storage_value_release(storage, &pin);
+    return STATUS_OK;
+}

@@ -69,6 +69,10 @@ struct scan_entries {
     bytes *items;
     size_t count;
 };
+/* Does, or did, some document of the request's view have several entries in the index? If not, an entry is all
+ * there is of its document. */
+MUST_USE status scan_has_many(struct request *request, const struct collection *collection,
+                              const struct index *index, bool *out);
 MUST_USE status scan_entries(struct arena *arena, const struct index *index, bytes document,
                              struct scan_entries *out);
 

@@ -86,6 +86,17 @@ static void remove_old(struct engine *engine, struct storage_batch *batch,
     group_note(engine, change->state, &change->old, -1);
 }
 
+/* From now on the index is known to have documents with several entries. */
+static void put_many(struct storage *storage, struct storage_batch *batch, partition_id partition,
+                     uint32_t index_id)
+{
+    uint8_t key[ROW_MANY_BYTES];
+
+    row_key_many(key, index_id);
+    storage_put(storage, batch, address(partition, SPACE_META), bytes_of(key, sizeof(key)),
+                BYTES_LITERAL("m"));
+}
+
 void index_put_rows(struct storage *storage, struct storage_batch *batch, partition_id partition,
                     const struct stamp *stamp, const struct index_entries *entries,
                     const bytes *keys)
@@ -95,6 +106,9 @@ void index_put_rows(struct storage *storage, struct storage_batch *batch, partit
 
     row_write_stamp(value, stamp);
     for (size_t i = 0; i < entries->count; i++) {
+        bool is_first = i == 0 || entries->items[i - 1].index_id != entries->items[i].index_id;
+        if (entries->items[i].is_of_many && is_first)
+            put_many(storage, batch, partition, entries->items[i].index_id);
         row_put_number(value + stamp_len, entries->items[i].values.len, 2);
         storage_put(storage, batch, address(partition, SPACE_ROWS), keys[i],
                     bytes_of(value, stamp_len + 2));

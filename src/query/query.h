@@ -7,6 +7,7 @@
 #define QUERY_QUERY_H
 
 #include "query/expression.h"
+#include "query/find.h"
 #include "query/formula.h"
 #include "query/match.h"
 #include "query/order.h"

@@ -25,8 +25,8 @@ static const char *error_of(struct table *t, status s, const struct fault *fault
     return arena_format(t->cases.arena, "error %d", fault->code ? fault->code : -(int)s.code);
 }
 
-static status find_position(struct table *t, struct update_run *run, const struct match **match,
-                            struct fault *fault)
+static status match_position(struct table *t, struct update_run *run, const struct match **match,
+                             struct fault *fault)
 {
     struct matching matching = { .scratch = t->cases.arena };
     bool is_match;
@@ -51,7 +51,7 @@ static const char *answer_of(struct table *t, bytes u, bool is_insert)
 
     status s = update_parse(arena, wanted, t->filters, &update, &fault);
     if (s.code == OK)
-        s = find_position(t, &run, &match, &fault);
+        s = match_position(t, &run, &match, &fault);
     if (s.code != OK)
         return error_of(t, s, &fault);
     if (is_insert) {

@@ -1,0 +1,544 @@
+/* Find: walks the documents that fulfil a condition.
+ *
+ * A plan says which stretches of keys or of an index are walked. A document is given at its first entry in
+ * them only, which can be told from the document itself, so nothing has to be remembered between rows or
+ * batches. Where the order is not that of the walk, places (order.h) are collected in a sorter, and then the
+ * documents are loaded again in order.
+ *
+ * A position is one byte for the way and what it takes to go on: K (backwards k) the last key; I (i) index(4) and
+ * the last entry; S length(4) of the place, the place, and the document's key.
+ *
+ * Keeps: a row is given only if its document fulfils the whole condition under the request's `now`.
+ * Threads: a find belongs to its request. Start reading at find_next(). */
+#include "query/find_parts.h"
+#include "query/sorter.h"
+
+enum { WAY_KEYS = 'K', WAY_INDEX = 'I', WAY_SORTED = 'S', WAY_BACKWARDS = 0x20 };
+/* How often it is asked whether to go on. */
+enum { ROWS_PER_QUESTION = 256 };
+
+struct find {
+    struct find_request wanted;
+    struct arena *home;    /* of the request */
+    struct arena *scratch; /* of one row */
+    struct find_plan plan;
+    struct find_explain explain;
+    struct matching matching;
+    bool is_sorting, is_over;
+    bool is_backwards; /* the position says so */
+    /* walking */
+    size_t at; /* number of the stretch that comes next, in the order of the walk */
+    bytes after;
+    struct scan *scan;
+    struct scan_row row;
+    struct document document;
+    bool has_document;
+    struct buffer position; /* of the last row */
+    /* sorted */
+    struct sorter sorter;
+    bool is_sorter_open, is_collected;
+    size_t given;
+};
+
+/* ---- opening ---------------------------------------------------------------------------------------- */
+
+static status bad_position(void)
+{
+    return status_of(INVALID, "the position is none of this find, or its index is gone");
+}
+
+static const struct index *index_of(const struct collection *collection, uint32_t id)
+{
+    for (size_t i = 0; i < collection->index_count; i++) {
+        if (collection->indexes[i].id == id && collection->indexes[i].state == INDEX_READY)
+            return &collection->indexes[i];
+    }
+    return NULL;
+}
+
+/* What the position before said; *index_out is the one it stands in. */
+static status read_position(struct find *f, const struct index **index_out)
+{
+    struct reader reader = reader_of(f->wanted.after);
+    uint8_t way = reader_byte(&reader);
+
+    *index_out = NULL;
+    if (way == WAY_SORTED) {
+        f->is_sorting = true;
+        f->after = reader.rest;
+        return STATUS_OK;
+    }
+    f->is_backwards = (way & WAY_BACKWARDS) != 0;
+    way &= (uint8_t)~WAY_BACKWARDS;
+    if (way == WAY_INDEX) {
+        *index_out = index_of(f->wanted.collection, reader_u32(&reader));
+        if (!*index_out)
+            return bad_position();
+    } else if (way != WAY_KEYS) {
+        return bad_position();
+    }
+    f->after = reader.rest;
+    return reader.is_failed || f->after.len == 0 ? bad_position() : STATUS_OK;
+}
+
+static status open_sorter(struct find *f)
+{
+    static const struct query plain = { 0 };
+    struct sort_entry after = { 0 };
+    size_t keep = LIMIT_QUERY_SORT_ROWS;
+
+    if (f->after.len) {
+        struct reader reader = reader_of(f->after);
+        after.order_key = reader_bytes(&reader, reader_u32(&reader));
+        after.key = reader.rest;
+        if (reader.is_failed || after.key.len == 0)
+            return bad_position();
+    }
+    if (f->wanted.wanted && f->wanted.wanted < keep)
+        keep = (size_t)f->wanted.wanted;
+    f->is_sorter_open = true;
+    status s = sorter_open(&f->sorter, f->home, keep, &plain, f->after.len ? &after : NULL);
+    f->after = BYTES_NONE;
+    return s;
+}
+
+static status begin(struct find *f)
+{
+    const struct index *resumed = NULL;
+    bool wants_order = f->wanted.order && f->wanted.order->count;
+
+    if (f->wanted.after.len)
+        TRY(read_position(f, &resumed));
+    TRY(find_plan_make(&f->wanted, f->home, resumed, &f->plan));
+    if (f->wanted.after.len && !f->is_sorting) {
+        /* It goes on as it began, whatever would be chosen today. */
+        if (!resumed && f->plan.access == FIND_ACCESS_INDEX) {
+            f->wanted.by = FIND_BY_KEY;
+            TRY(find_plan_make(&f->wanted, f->home, NULL, &f->plan));
+        }
+        f->plan.is_reverse = f->is_backwards;
+    } else {
+        f->is_sorting = f->is_sorting || (wants_order && !f->plan.is_ordered);
+    }
+    f->explain = (struct find_explain){ .access = f->plan.access,
+                                        .index = f->plan.index,
+                                        .is_reverse = f->plan.is_reverse,
+                                        .is_sorted = f->is_sorting,
+                                        .range_count = f->plan.range_count };
+    if (f->plan.range_count == 0)
+        f->explain.access = FIND_ACCESS_NOTHING;
+    return f->is_sorting ? open_sorter(f) : STATUS_OK;
+}
+
+status find_open(const struct find_request *wanted, struct find **out)
+{
+    struct find *find;
+
+    *out = NULL;
+    TRY(ARENA_NEW(wanted->request->arena, 1, &find));
+    find->wanted = *wanted;
+    find->home = wanted->request->arena;
+    find->position = buffer_in(find->home);
+    find->scratch = arena_open(LIMIT_QUERY_ROW_BYTES);
+    if (!find->scratch)
+        return status_of(OUT_OF_MEMORY, "there is no memory to find documents");
+    find->matching = (struct matching){ .scratch = find->scratch, .formulas = wanted->formulas };
+    status s = begin(find);
+    if (s.code != OK) {
+        find_close(find);
+        return s;
+    }
+    *out = find;
+    return STATUS_OK;
+}
+
+static void let_go(struct find *f)
+{
+    if (f->has_document)
+        document_release(f->wanted.request, &f->document);
+    f->has_document = false;
+    arena_reset(f->scratch);
+}
+
+static void close_scan(struct find *f)
+{
+    if (f->scan)
+        scan_close(f->scan);
+    f->scan = NULL;
+}
+
+void find_close(struct find *f)
+{
+    if (!f)
+        return;
+    let_go(f);
+    close_scan(f);
+    if (f->is_sorter_open)
+        sorter_close(&f->sorter);
+    arena_close(f->scratch);
+    f->scratch = NULL;
+}
+
+/* ---- walking ---------------------------------------------------------------------------------------- */
+
+/* Does the stretch lie wholly on the side of the position that was walked already? */
+static bool is_passed(const struct find *f, const struct find_range *range)
+{
+    if (f->after.len == 0)
+        return false;
+    if (f->plan.is_reverse)
+        return bytes_compare(f->after, range->start) < 0;
+    if (range->end.len == 0 || (range->is_end_inclusive && bytes_starts_with(f->after, range->end)))
+        return false;
+    return bytes_compare(range->end, f->after) <= 0;
+}
+
+/* Is the position inside of the stretch, not before it? */
+static bool is_entered(const struct find *f, const struct find_range *range)
+{
+    if (f->after.len == 0)
+        return false;
+    if (!f->plan.is_reverse)
+        return bytes_compare(f->after, range->start) >= 0;
+    return range->end.len == 0 || bytes_compare(f->after, range->end) < 0 ||
+           (range->is_end_inclusive && bytes_starts_with(f->after, range->end));
+}
+
+static status open_next(struct find *f, bool *has_out)
+{
+    *has_out = false;
+    while (f->at < f->plan.range_count) {
+        size_t number = f->plan.is_reverse ? f->plan.range_count - 1 - f->at : f->at;
+        const struct find_range *range = &f->plan.ranges[number];
+        struct scan_spec spec = { .index = f->plan.index,
+                                  .start = range->start,
+                                  .end = range->end,
+                                  .is_end_inclusive = range->is_end_inclusive,
+                                  .is_reverse = f->plan.is_reverse };
+        f->at++;
+        if (is_passed(f, range))
+            continue;
+        if (is_entered(f, range))
+            spec.after = f->after;
+        *has_out = true;
+        return scan_open(f->wanted.request, f->wanted.collection, &spec, &f->scan);
+    }
+    return STATUS_OK;
+}
+
+static status ask_to_go_on(struct find *f)
+{
+    if (f->explain.rows++ % ROWS_PER_QUESTION != 0 || !f->wanted.go_on)
+        return STATUS_OK;
+    return f->wanted.go_on(f->wanted.context);
+}
+
+/* Documents named by their keys are read one by one, without a scan. */
+static status next_point(struct find *f, bool *has_out)
+{
+    *has_out = false;
+    while (f->at < f->plan.range_count) {
+        size_t number = f->plan.is_reverse ? f->plan.range_count - 1 - f->at : f->at;
+        const struct find_range *range = &f->plan.ranges[number];
+        struct document_key key = { .id = range->start };
+        f->at++;
+        if (is_passed(f, range) || is_entered(f, range))
+            continue;
+        let_go(f);
+        TRY(ask_to_go_on(f));
+        status s = document_read(f->wanted.request, f->wanted.collection, key, &f->document);
+        if (s.code == NOT_FOUND)
+            continue;
+        TRY(s);
+        f->has_document = *has_out = true;
+        f->position.len = 0;
+        buffer_append(&f->position, range->start);
+        return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+/* The next key or entry; its document is not loaded yet, unless it was named by its key. */
+static status next_row(struct find *f, bool *has_out)
+{
+    if (f->plan.access == FIND_ACCESS_POINTS)
+        return next_point(f, has_out);
+    *has_out = false;
+    for (;;) {
+        bool has_range;
+        if (!f->scan) {
+            TRY(open_next(f, &has_range));
+            if (!has_range)
+                return STATUS_OK;
+        }
+        if (scan_next(f->scan, &f->row)) {
+            TRY(ask_to_go_on(f));
+            f->position.len = 0;
+            buffer_append(&f->position, scan_position(f->scan));
+            *has_out = true;
+            return STATUS_OK;
+        }
+        TRY(scan_status(f->scan));
+        close_scan(f);
+    }
+}
+
+/* Is the entry in one of the stretches? */
+static bool is_walked(const struct find *f, bytes entry)
+{
+    for (size_t i = 0; i < f->plan.range_count; i++) {
+        const struct find_range *range = &f->plan.ranges[i];
+        if (bytes_compare(entry, range->start) < 0)
+            continue;
+        if (range->end.len == 0 || bytes_compare(entry, range->end) < 0 ||
+            (range->is_end_inclusive && bytes_starts_with(entry, range->end)))
+            return true;
+    }
+    return false;
+}
+
+/* Of several entries of a document, only the first that is met gives it. */
+static status is_first_entry(struct find *f, bool *out)
+{
+    struct scan_entries entries;
+
+    *out = true;
+    if (!f->plan.index || !f->plan.has_many)
+        return STATUS_OK;
+    TRY(scan_entries(f->scratch, f->plan.index, f->document.bson, &entries));
+    for (size_t i = 0; i < entries.count; i++) {
+        bytes entry = entries.items[f->plan.is_reverse ? entries.count - 1 - i : i];
+        if (!is_walked(f, entry))
+            continue;
+        *out = bytes_equal(entry, f->row.index_key);
+        return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+static status show(struct find *f, bytes *out)
+{
+    const struct find_view *view = f->wanted.view;
+
+    *out = f->document.bson;
+    return view && view->show ? view->show(view->context, f->scratch, &f->document, out)
+                              : STATUS_OK;
+}
+
+/* Loads the document of the row and asks the condition. */
+static status take_row(struct find *f, struct find_row *out, bool *is_wanted_out)
+{
+    if (f->plan.access != FIND_ACCESS_POINTS) {
+        let_go(f);
+        TRY(scan_document(f->scan, &f->document));
+    }
+    f->has_document = true;
+    f->explain.documents++;
+    TRY(is_first_entry(f, is_wanted_out));
+    if (!*is_wanted_out)
+        return STATUS_OK;
+    TRY(show(f, &out->document));
+    f->matching.has_position = false;
+    if (f->wanted.match)
+        TRY(match_document(f->wanted.match, &f->matching, out->document, is_wanted_out));
+    out->key = f->document.key;
+    out->bson = f->document.bson;
+    out->seq = f->document.seq;
+    out->has_position = f->matching.has_position;
+    out->position = f->matching.position;
+    return STATUS_OK;
+}
+
+static status next_streamed(struct find *f, struct find_row *out, bool *has_out)
+{
+    bool has_row, is_wanted;
+
+    *has_out = false;
+    for (;;) {
+        TRY(next_row(f, &has_row));
+        if (!has_row) {
+            f->is_over = true;
+            return STATUS_OK;
+        }
+        TRY(take_row(f, out, &is_wanted));
+        if (is_wanted) {
+            *has_out = true;
+            return STATUS_OK;
+        }
+    }
+}
+
+/* ---- sorted ----------------------------------------------------------------------------------------- */
+
+/* partition length, partition, id: what finds the document again */
+static status entry_key(struct find *f, struct document_key key, bytes *out)
+{
+    struct buffer joined = buffer_in(f->scratch);
+
+    buffer_append_u32(&joined, (uint32_t)key.partition.len);
+    buffer_append(&joined, key.partition);
+    buffer_append(&joined, key.id);
+    return buffer_finish(&joined, out);
+}
+
+static status collect(struct find *f)
+{
+    struct sort_entry entry;
+    struct find_row row;
+    bool has_row, is_wanted;
+
+    f->is_collected = true;
+    for (;;) {
+        TRY(next_row(f, &has_row));
+        if (!has_row)
+            break;
+        TRY(take_row(f, &row, &is_wanted));
+        if (!is_wanted)
+            continue;
+        TRY(order_key(f->wanted.order, f->scratch, row.document, &entry.order_key));
+        if (entry.order_key.len > LIMIT_QUERY_SORT_KEY_BYTES)
+            entry.order_key.len = LIMIT_QUERY_SORT_KEY_BYTES;
+        TRY(entry_key(f, row.key, &entry.key));
+        TRY(sorter_add(&f->sorter, entry));
+    }
+    let_go(f);
+    return sorter_finish(&f->sorter);
+}
+
+static status load_sorted(struct find *f, const struct sort_entry *entry, struct find_row *out,
+                          bool *is_there_out)
+{
+    struct reader reader = reader_of(entry->key);
+    struct document_key key = { .partition = reader_bytes(&reader, reader_u32(&reader)) };
+
+    key.id = reader.rest;
+    let_go(f);
+    status s = document_read(f->wanted.request, f->wanted.collection, key, &f->document);
+    *is_there_out = s.code == OK;
+    if (s.code != OK)
+        return s.code == NOT_FOUND ? STATUS_OK : s;
+    f->has_document = true;
+    f->explain.documents++;
+    TRY(show(f, &out->document));
+    f->matching.has_position = false;
+    if (f->wanted.match)
+        TRY(match_document(f->wanted.match, &f->matching, out->document, is_there_out));
+    out->key = f->document.key;
+    out->bson = f->document.bson;
+    out->seq = f->document.seq;
+    out->has_position = f->matching.has_position;
+    out->position = f->matching.position;
+    return STATUS_OK;
+}
+
+static status next_sorted(struct find *f, struct find_row *out, bool *has_out)
+{
+    *has_out = false;
+    if (!f->is_collected)
+        TRY(collect(f));
+    while (f->given < f->sorter.count && !*has_out)
+        TRY(load_sorted(f, &f->sorter.entries[f->given++], out, has_out));
+    if (!*has_out)
+        f->is_over = !f->sorter.has_dropped;
+    return STATUS_OK;
+}
+
+status find_next(struct find *f, struct find_row *out, bool *has_out)
+{
+    *out = (struct find_row){ 0 };
+    *has_out = false;
+    if (f->is_over)
+        return STATUS_OK;
+    return f->is_sorting ? next_sorted(f, out, has_out) : next_streamed(f, out, has_out);
+}
+
+status find_position(struct find *f, struct arena *arena, bytes *out)
+{
+    struct buffer position = buffer_in(arena);
+
+    *out = f->wanted.after;
+    if (f->is_sorting) {
+        if (f->given == 0)
+            return STATUS_OK;
+        const struct sort_entry *last = &f->sorter.entries[f->given - 1];
+        buffer_append_byte(&position, WAY_SORTED);
+        buffer_append_u32(&position, (uint32_t)last->order_key.len);
+        buffer_append(&position, last->order_key);
+        buffer_append(&position, last->key);
+        return buffer_finish(&position, out);
+    }
+    if (f->position.len == 0)
+        return STATUS_OK;
+    bool is_index = f->plan.access == FIND_ACCESS_INDEX;
+    buffer_append_byte(&position, (uint8_t)((is_index ? WAY_INDEX : WAY_KEYS) |
+                                            (f->plan.is_reverse ? WAY_BACKWARDS : 0)));
+    if (is_index)
+        buffer_append_u32(&position, f->plan.index->id);
+    buffer_append(&position, bytes_of(f->position.data, f->position.len));
+    return buffer_finish(&position, out);
+}
+
+bool find_is_over(const struct find *f)
+{
+    return f->is_over;
+}
+
+const struct find_explain *find_explain(const struct find *f)
+{
+    return &f->explain;
+}
+
+/* ---- counting --------------------------------------------------------------------------------------- */
+
+static bool is_counted_by_keys(const struct find *f)
+{
+    /* Entries decide unless what is shown differs from what is stored. */
+    bool is_as_stored = f->plan.access == FIND_ACCESS_KEYS ||
+                        f->plan.access == FIND_ACCESS_POINTS || !f->wanted.view ||
+                        f->wanted.view->key_field.len;
+
+    return f->plan.is_exact && !f->plan.has_many && is_as_stored && !f->is_sorting;
+}
+
+static status count_all(struct find *f, uint64_t *out)
+{
+    struct find_row row;
+    bool has_row = true;
+
+    f->explain.is_covered = is_counted_by_keys(f);
+    while (has_row) {
+        if (f->explain.is_covered)
+            TRY(next_row(f, &has_row));
+        else
+            TRY(find_next(f, &row, &has_row));
+        *out += has_row;
+        if (f->wanted.wanted && *out == f->wanted.wanted)
+            return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+status find_count(const struct find_request *wanted, uint64_t *count_out,
+                  struct find_explain *explain_out)
+{
+    struct find_request unordered = *wanted;
+    struct collection_figures figures;
+    struct find *find;
+
+    *count_out = 0;
+    unordered.order = NULL;
+    if ((!wanted->match || wanted->match->kind == MATCH_ALWAYS) && wanted->by == FIND_ANY_WAY) {
+        TRY(collection_figures(wanted->request, wanted->collection, &figures));
+        *count_out = wanted->wanted && wanted->wanted < figures.documents ? wanted->wanted
+                                                                          : figures.documents;
+        if (explain_out)
+            *explain_out = (struct find_explain){ .is_covered = true };
+        return STATUS_OK;
+    }
+    TRY(find_open(&unordered, &find));
+    status s = count_all(find, count_out);
+    if (explain_out)
+        *explain_out = find->explain;
+    find_close(find);
+    return s;
+}

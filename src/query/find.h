@@ -1,0 +1,99 @@
+/* Finding documents that fulfil a condition (match.h), in an order (order.h), one by one, resumable.
+ *
+ *   struct find_request wanted = { .request = request, .collection = collection, .match = match };
+ *   TRY(find_open(&wanted, &find));
+ *   while (find_next(find, &row, &has_row) is OK and has_row) ... row.document ...
+ *   position = find_position(find);      for find_request.after of a later find, in another request
+ *   find_close(find);
+ *
+ * The way to the documents is chosen by the condition and the order: by key, by an index over fields, or all of
+ * them; whichever it is, the same documents come. Where no index has the order, the first of them are
+ * collected and sorted; what does not fit in memory comes after the position. find_next giving nothing while
+ * find_is_over() is false means: go on with find_position() in a new find. */
+#ifndef QUERY_FIND_H
+#define QUERY_FIND_H
+
+#include "query/match.h"
+#include "query/order.h"
+
+/* How stored documents look to who asks. */
+struct find_view {
+    /* The document as it is shown; in `arena` if it is not the stored one. */
+    status (*show)(void *context, struct arena *arena, const struct document *document,
+                   bytes *shown_out);
+    void *context;
+    /* The key of a document is the encoding of this top-level field alone; empty if it is not. */
+    bytes key_field;
+};
+
+enum find_hint {
+    FIND_ANY_WAY,
+    FIND_BY_KEY,   /* by the key field */
+    FIND_BY_INDEX, /* find_request.hint */
+    FIND_NATURAL,  /* all of them */
+};
+
+struct find_request {
+    struct request *request;
+    const struct collection *collection;
+    const struct match *match;    /* NULL: all */
+    const struct order *order;    /* NULL: as they come */
+    const struct find_view *view; /* NULL: as they are stored */
+    struct formula_run *formulas; /* for conditions with formulas; may be NULL */
+    bytes after;                  /* a position; empty: from the beginning */
+    uint64_t wanted;              /* rows that will be asked for at most; 0: unknown */
+    bool is_reverse;              /* without an order: backwards */
+    enum find_hint by;
+    const struct index *hint;
+    /* With a hint: documents whose values are those of the index's fields; from min on, below max. */
+    bytes min, max;
+    /* May the index be used? NULL: all that are ready. */
+    bool (*is_usable)(void *context, const struct index *index);
+    /* The condition of a partial index; NULL: those are not used. */
+    status (*predicate)(void *context, const struct index *index, const struct match **out);
+    /* Asked now and then; a failure ends the find with it. */
+    status (*go_on)(void *context);
+    void *context;
+};
+
+struct find_row {
+    struct document_key key;
+    bytes document; /* as shown */
+    bytes bson;     /* as stored */
+    uint64_t seq;
+    /* Which element of an array has decided, see struct matching. */
+    bool has_position;
+    size_t position;
+};
+
+enum find_access { FIND_ACCESS_NOTHING, FIND_ACCESS_POINTS, FIND_ACCESS_KEYS, FIND_ACCESS_INDEX };
+
+struct find_explain {
+    enum find_access access;
+    const struct index *index; /* FIND_ACCESS_INDEX */
+    bool is_reverse;
+    bool is_sorted;  /* collected and sorted */
+    bool is_covered; /* counted by keys alone */
+    uint64_t range_count;
+    uint64_t rows;      /* keys looked at */
+    uint64_t documents; /* loaded */
+};
+
+struct find;
+
+/* INVALID with a message if the position is none of such a find, or its index is gone. */
+MUST_USE status find_open(const struct find_request *wanted, struct find **out);
+/* The row is valid until the next call. */
+MUST_USE status find_next(struct find *find, struct find_row *out, bool *has_out);
+/* Where it stands, behind the row given last; valid until the find is closed. Empty if it never moved. */
+MUST_USE status find_position(struct find *find, struct arena *arena, bytes *out);
+/* There is nothing more behind the position. */
+bool find_is_over(const struct find *find);
+const struct find_explain *find_explain(const struct find *find);
+void find_close(struct find *find);
+
+/* How many there are; documents are only looked at where keys do not decide. `explain_out` may be NULL. */
+MUST_USE status find_count(const struct find_request *wanted, uint64_t *count_out,
+                           struct find_explain *explain_out);
+
+#endif

@@ -1,0 +1,51 @@
+/* What the files of finding share. Private to this room. */
+#ifndef QUERY_FIND_PARTS_H
+#define QUERY_FIND_PARTS_H
+
+#include "query/find.h"
+
+/* Encoded values v of one field with start <= v, and v < end or v begins with end if it is inclusive. */
+struct find_range {
+    bytes start;
+    bytes end;
+    bool is_end_inclusive;
+    bool is_point; /* start is the encoding of one value, and nothing else lies in it */
+};
+
+/* Ascending and disjoint. */
+struct find_ranges {
+    struct find_range *items;
+    size_t count, room;
+    bool is_exact;     /* the leaves they come from hold for every entry in them */
+    bool has_missing;  /* documents without the field may be meant */
+    size_t leaf_count; /* leaves that they come from */
+};
+
+/* What the condition says about one path; *out is NULL if nothing. is_single: a document has one entry, so that
+ * several leaves may be put together. Encoded in `order`. */
+MUST_USE status find_ranges_of(struct arena *arena, const struct match *match, bytes path,
+                               enum key_order order, bool is_single, struct find_ranges **out);
+/* Everything. */
+MUST_USE status find_ranges_all(struct arena *arena, struct find_ranges **out);
+/* Leaves of the condition, all of them, whatever they are. */
+size_t find_leaf_count(const struct match *match);
+/* Is the second true wherever the first is? False if that cannot be told. */
+MUST_USE status find_implies(struct arena *arena, const struct match *match,
+                             const struct match *wanted, bool *out);
+
+/* The way to the documents. */
+struct find_plan {
+    enum find_access access;
+    const struct index *index;
+    bool has_many;   /* documents may have several entries */
+    bool is_ordered; /* rows come in the order that is wanted */
+    bool is_reverse;
+    bool is_exact; /* entries decide the condition */
+    /* Stretches of keys, ascending and disjoint; walked from the last if is_reverse. */
+    struct find_range *ranges;
+    size_t range_count;
+};
+MUST_USE status find_plan_make(const struct find_request *wanted, struct arena *arena,
+                               const struct index *resumed, struct find_plan *out);
+
+#endif

@@ -1,0 +1,347 @@
+/* Find plan: which way to take to the documents.
+ *
+ * Candidates are the documents' keys and every index over fields that may be used: one that holds all documents
+ * that the condition can mean, and whose first field the condition names, or that has the wanted order. The one
+ * that narrows most is taken; an order counts as much as a bounded stretch.
+ *
+ * An index in which documents may have several entries gives less: fields that share the beginning of their
+ * paths may meet different elements of one array, so only the first of them is bounded; and its order holds
+ * only if it is read whole.
+ *
+ * Threads: belongs to its request. Start reading at find_plan_make(). */
+#include "query/find_parts.h"
+#include "query/match_parts.h"
+
+/* Stretches that several fields together may make. */
+enum { PRODUCT_MAX = 1000 };
+enum {
+    SCORE_POINTS = 100, /* for each field that is one of a few values */
+    SCORE_RANGE = 40,
+    SCORE_ORDER = 50,
+    SCORE_ORDER_ONLY = 20,
+    SCORE_KEYS = 1,
+};
+
+struct candidate {
+    struct find_plan plan;
+    int score;
+};
+
+struct planning {
+    const struct find_request *wanted;
+    struct arena *arena;
+    struct candidate best;
+};
+
+static void offer(struct planning *p, const struct candidate *candidate)
+{
+    if (p->best.score == 0 || candidate->score > p->best.score)
+        p->best = *candidate;
+}
+
+static bool is_all_points(const struct find_ranges *ranges)
+{
+    for (size_t i = 0; i < ranges->count; i++) {
+        if (!ranges->items[i].is_point)
+            return false;
+    }
+    return true;
+}
+
+/* ---- by key ----------------------------------------------------------------------------------------- */
+
+static bytes key_field(const struct planning *p)
+{
+    return p->wanted->view ? p->wanted->view->key_field : BYTES_NONE;
+}
+
+static status consider_keys(struct planning *p)
+{
+    const struct find_request *wanted = p->wanted;
+    struct candidate keys = { .score = SCORE_KEYS, .plan = { .access = FIND_ACCESS_KEYS } };
+    struct find_ranges *ranges = NULL;
+    bytes field = key_field(p);
+
+    keys.plan.is_reverse = !wanted->order && wanted->is_reverse;
+    if (field.len && wanted->by != FIND_NATURAL)
+        TRY(find_ranges_of(p->arena, wanted->match, field, KEY_ASCENDING, true, &ranges));
+    if (ranges) {
+        bool is_points = is_all_points(ranges);
+        keys.plan.access = is_points ? FIND_ACCESS_POINTS : FIND_ACCESS_KEYS;
+        keys.score = is_points ? 10 * SCORE_POINTS : SCORE_RANGE - 5;
+        keys.plan.is_exact = ranges->is_exact &&
+                             ranges->leaf_count == find_leaf_count(wanted->match);
+    } else {
+        TRY(find_ranges_all(p->arena, &ranges));
+        keys.plan.is_exact = find_leaf_count(wanted->match) == 0;
+    }
+    keys.plan.ranges = ranges->items;
+    keys.plan.range_count = ranges->count;
+    if (wanted->order && wanted->order->count && field.len &&
+        bytes_equal(wanted->order->parts[0].path, field)) {
+        keys.plan.is_ordered = true;
+        keys.plan.is_reverse = wanted->order->parts[0].is_descending;
+        keys.score += SCORE_ORDER;
+    }
+    offer(p, &keys);
+    return STATUS_OK;
+}
+
+/* ---- by index --------------------------------------------------------------------------------------- */
+
+/* What is known of the fields of one index. */
+struct bounded {
+    const struct index *index;
+    bool has_many;
+    struct find_ranges *fields[LIMIT_INDEX_FIELDS];
+    size_t count;  /* fields that are bounded, from the first on */
+    size_t points; /* of them, those that are points */
+    size_t leaves; /* that the bounds come from */
+    bool is_exact;
+    bool excludes_missing;
+};
+
+static bytes first_part(bytes path)
+{
+    return match_take_part(&path);
+}
+
+static bool shares_beginning(const struct bounded *b, size_t field)
+{
+    const struct index_field *fields = b->index->definition.fields;
+
+    for (size_t i = 0; i < field; i++) {
+        if (bytes_equal(first_part(fields[i].path), first_part(fields[field].path)))
+            return true;
+    }
+    return false;
+}
+
+static status bound_fields(struct planning *p, struct bounded *b)
+{
+    const struct index_definition *definition = &b->index->definition;
+    size_t product = 1;
+
+    b->is_exact = true;
+    for (size_t i = 0; i < definition->field_count; i++) {
+        struct find_ranges *ranges;
+        if (b->has_many && shares_beginning(b, i))
+            return STATUS_OK;
+        TRY(find_ranges_of(p->arena, p->wanted->match, definition->fields[i].path,
+                           definition->fields[i].order, !b->has_many, &ranges));
+        if (!ranges || ranges->count * product > PRODUCT_MAX + LIMIT_QUERY_RANGES * (i == 0))
+            return STATUS_OK;
+        b->fields[b->count++] = ranges;
+        b->leaves += ranges->leaf_count;
+        b->is_exact = b->is_exact && ranges->is_exact;
+        b->excludes_missing |= !ranges->has_missing;
+        product *= ranges->count;
+        if (!is_all_points(ranges))
+            return STATUS_OK;
+        b->points++;
+        if (product > PRODUCT_MAX)
+            return STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+static status put_behind(struct arena *arena, bytes front, bytes back, bytes *out)
+{
+    struct buffer joined = buffer_in(arena);
+
+    buffer_append(&joined, front);
+    buffer_append(&joined, back);
+    return buffer_finish(&joined, out);
+}
+
+/* Every stretch so far, cut by each stretch of the next field. */
+static status multiply(struct planning *p, const struct find_ranges *by, struct find_plan *plan)
+{
+    struct find_range *made;
+    size_t count = 0;
+
+    TRY(ARENA_NEW(p->arena, plan->range_count * by->count, &made));
+    for (size_t i = 0; i < plan->range_count; i++) {
+        bytes front = plan->ranges[i].start;
+        for (size_t j = 0; j < by->count; j++) {
+            struct find_range *range = &made[count++];
+            *range = by->items[j];
+            TRY(put_behind(p->arena, front, by->items[j].start, &range->start));
+            TRY(put_behind(p->arena, front, by->items[j].end, &range->end));
+            range->is_end_inclusive |= by->items[j].end.len == 0 && front.len > 0;
+        }
+    }
+    plan->ranges = made;
+    plan->range_count = count;
+    return STATUS_OK;
+}
+
+static bool is_fixed(const struct bounded *b, size_t field)
+{
+    return field < b->count && b->fields[field]->count == 1 && b->fields[field]->items[0].is_point;
+}
+
+/* Does the index have the order, forwards or backwards? */
+static bool has_order(const struct bounded *b, const struct order *order, bool *is_reverse_out)
+{
+    const struct index_definition *definition = &b->index->definition;
+    size_t part = 0;
+    int direction = 0;
+
+    if (!definition->is_missing_null || (b->has_many && b->count))
+        return false;
+    for (size_t i = 0; i < definition->field_count && part < order->count; i++) {
+        bool is_same = bytes_equal(definition->fields[i].path, order->parts[part].path);
+        if (is_fixed(b, i)) {
+            part += is_same;
+            continue;
+        }
+        if (!is_same)
+            return false;
+        int wanted = order->parts[part].is_descending ==
+                             (definition->fields[i].order == KEY_DESCENDING)
+                         ? 1
+                         : -1;
+        if (direction && direction != wanted)
+            return false;
+        direction = wanted;
+        part++;
+    }
+    *is_reverse_out = direction < 0;
+    return part == order->count;
+}
+
+/* Does the index hold every document that the condition can mean? */
+static status holds_all(struct planning *p, const struct bounded *b, bool *out)
+{
+    const struct index_definition *definition = &b->index->definition;
+    const struct match *predicate;
+
+    *out = true;
+    if (p->wanted->by == FIND_BY_INDEX)
+        return STATUS_OK;
+    if (definition->is_sparse && !b->excludes_missing)
+        *out = false;
+    if (!definition->is_partial || !*out)
+        return STATUS_OK;
+    *out = false;
+    if (!p->wanted->predicate)
+        return STATUS_OK;
+    TRY(p->wanted->predicate(p->wanted->context, b->index, &predicate));
+    return predicate ? find_implies(p->arena, p->wanted->match, predicate, out) : STATUS_OK;
+}
+
+static int score_of(const struct bounded *b, bool is_ordered)
+{
+    int score = (int)b->points * SCORE_POINTS;
+
+    if (b->count > b->points)
+        score += b->fields[b->count - 1]->items && b->fields[b->count - 1]->count &&
+                         b->fields[b->count - 1]->items[0].end.len == 0
+                     ? 0
+                     : SCORE_RANGE;
+    if (b->points == b->index->definition.field_count && b->index->definition.is_unique)
+        score += SCORE_POINTS;
+    if (is_ordered)
+        score += b->count ? SCORE_ORDER : SCORE_ORDER_ONLY;
+    return score;
+}
+
+/* With a hint: from the values of `min` on, below those of `max`. */
+static status encode_limit(struct planning *p, const struct index *index, bytes limit, bytes *out)
+{
+    struct buffer key = buffer_in(p->arena);
+    struct document_walk walk = document_fields(limit);
+    struct field field;
+
+    for (size_t i = 0; i < index->definition.field_count && document_next(&walk, &field); i++)
+        key_append_value(&key, field.value, index->definition.fields[i].order);
+    return buffer_finish(&key, out);
+}
+
+static status take_limits(struct planning *p, struct bounded *b, struct find_plan *plan)
+{
+    struct find_range *range;
+
+    TRY(ARENA_NEW(p->arena, 1, &range));
+    if (p->wanted->min.len)
+        TRY(encode_limit(p, b->index, p->wanted->min, &range->start));
+    if (p->wanted->max.len)
+        TRY(encode_limit(p, b->index, p->wanted->max, &range->end));
+    plan->ranges = range;
+    plan->range_count = 1;
+    b->count = b->points = 0;
+    b->is_exact = false;
+    return STATUS_OK;
+}
+
+static status consider_index(struct planning *p, const struct index *index, bool is_needed)
+{
+    const struct find_request *wanted = p->wanted;
+    struct candidate candidate = {
+        .plan = {.access = FIND_ACCESS_INDEX, .index = index}
+    };
+    struct bounded bounded = { .index = index };
+    struct find_plan *plan = &candidate.plan;
+    struct find_ranges *all;
+    bool holds;
+
+    TRY(scan_has_many(wanted->request, wanted->collection, index, &bounded.has_many));
+    TRY(bound_fields(p, &bounded));
+    TRY(holds_all(p, &bounded, &holds));
+    if (!holds && !is_needed)
+        return STATUS_OK;
+    TRY(find_ranges_all(p->arena, &all));
+    plan->ranges = all->items;
+    plan->range_count = 1;
+    plan->has_many = bounded.has_many;
+    if (wanted->min.len || wanted->max.len)
+        TRY(take_limits(p, &bounded, plan));
+    for (size_t i = 0; i < bounded.count; i++)
+        TRY(multiply(p, bounded.fields[i], plan));
+    plan->is_exact = bounded.is_exact && !plan->has_many &&
+                     bounded.leaves == find_leaf_count(wanted->match) && !wanted->min.len &&
+                     !wanted->max.len;
+    plan->is_reverse = !wanted->order && wanted->is_reverse;
+    bool is_limited = wanted->min.len || wanted->max.len;
+    if (wanted->order && wanted->order->count && !(is_limited && plan->has_many))
+        plan->is_ordered = has_order(&bounded, wanted->order, &plan->is_reverse);
+    candidate.score = score_of(&bounded, plan->is_ordered);
+    if (is_needed)
+        candidate.score = INT32_MAX;
+    if (candidate.score)
+        offer(p, &candidate);
+    return STATUS_OK;
+}
+
+static bool is_usable(const struct find_request *wanted, const struct index *index)
+{
+    const struct index_definition *definition = &index->definition;
+
+    return definition->kind == INDEX_FIELDS && index->state == INDEX_READY &&
+           !definition->is_lazy && !definition->is_per_partition &&
+           (!wanted->is_usable || wanted->is_usable(wanted->context, index));
+}
+
+status find_plan_make(const struct find_request *wanted, struct arena *arena,
+                      const struct index *resumed, struct find_plan *out)
+{
+    struct planning p = { .wanted = wanted, .arena = arena };
+    const struct index *needed = resumed                       ? resumed
+                                 : wanted->by == FIND_BY_INDEX ? wanted->hint
+                                                               : NULL;
+
+    if (needed) {
+        TRY(consider_index(&p, needed, true));
+    } else {
+        TRY(consider_keys(&p));
+        /* Nothing is better than documents named by their keys. */
+        bool is_done = wanted->by != FIND_ANY_WAY || p.best.plan.access == FIND_ACCESS_POINTS;
+        for (size_t i = 0; !is_done && i < wanted->collection->index_count; i++) {
+            if (is_usable(wanted, &wanted->collection->indexes[i]))
+                TRY(consider_index(&p, &wanted->collection->indexes[i], false));
+        }
+    }
+    *out = p.best.plan;
+    return STATUS_OK;
+}

@@ -1,0 +1,344 @@
+/* Finding: whatever way is taken to the documents, the same ones come, in the same order.
+ *
+ * Random documents with arrays in them, random filters and orders, with and without indexes; each find is compared
+ * with the plain walk over all documents, read in pages of random sizes, and counted. */
+#include "front/mongo/filter.h"
+#include "tests/support/cases.h"
+#include "tests/support/world.h"
+
+enum { DOCUMENTS = 60, FINDS = 40, IDS_MAX = 128 };
+
+static const char indexes[] =
+    "ia: a missing=null; ib: b -a missing=null; is: a b sparse missing=null; "
+    "il: l.x l.y missing=null; in: n.x missing=null; id: -b missing=null";
+
+struct ids {
+    int64_t items[IDS_MAX];
+    size_t count;
+};
+
+/* ---- random text ------------------------------------------------------------------------------------ */
+
+static const char *any_scalar(struct world *w, struct random *random)
+{
+    static const char *const others[] = { "'p'", "'pq'", "null", "true", "1.5", "{'x':1}", "'q'" };
+
+    if (random_chance(random, 65))
+        return arena_format(w->arena, "%d", (int)random_below(random, 6));
+    return others[random_below(random, ARRAY_COUNT(others))];
+}
+
+static const char *any_value(struct world *w, struct random *random, bool has_arrays)
+{
+    const char *text = any_scalar(w, random);
+
+    if (!has_arrays || random_chance(random, 60))
+        return text;
+    if (random_chance(random, 10))
+        return "[]";
+    for (int i = 0; i < 2; i++)
+        text = arena_format(w->arena, "%s,%s", text, any_scalar(w, random));
+    return arena_format(w->arena, random_chance(random, 8) ? "[[%s]]" : "[%s]", text);
+}
+
+static const char *any_list(struct world *w, struct random *random)
+{
+    const char *text = "";
+
+    for (size_t i = 0, n = (size_t)random_below(random, 4); i < n; i++)
+        text = arena_format(w->arena, "%s%s{'x':%s,'y':%s}", text, i ? "," : "",
+                            any_scalar(w, random), any_scalar(w, random));
+    return arena_format(w->arena, "[%s]", text);
+}
+
+static void fill(struct world *w, struct random *random, bool has_arrays)
+{
+    world_open(w, ON_MEMORY);
+    world_collection(w, "c", TTL_OFF, indexes);
+    for (int i = 0; i < DOCUMENTS; i++) {
+        const char *text = arena_format(w->arena, "{'_id':%d", i);
+        if (random_chance(random, 85))
+            text = arena_format(w->arena, "%s,'a':%s", text, any_value(w, random, has_arrays));
+        if (random_chance(random, 85))
+            text = arena_format(w->arena, "%s,'b':%s", text, any_scalar(w, random));
+        if (random_chance(random, 60))
+            text = arena_format(w->arena, "%s,'n':{'x':%s}", text,
+                                any_value(w, random, has_arrays));
+        if (random_chance(random, 60))
+            text = arena_format(w->arena, "%s,'l':%s", text,
+                                has_arrays ? any_list(w, random) : "{'x':1,'y':2}");
+        CHECK_WRITTEN(world_insert(w, "c", "%s}", text), OK);
+    }
+}
+
+static const char *any_path(struct random *random)
+{
+    static const char *const paths[] = { "a", "b", "n.x", "l.x", "l.y", "_id" };
+
+    return paths[random_below(random, ARRAY_COUNT(paths))];
+}
+
+static const char *any_operand(struct world *w, struct random *random)
+{
+    switch (random_below(random, 12)) {
+    case 0:
+        return arena_format(w->arena, "{'$gt':%s}", any_scalar(w, random));
+    case 1:
+        return arena_format(w->arena, "{'$gte':%s,'$lt':%s}", any_scalar(w, random),
+                            any_scalar(w, random));
+    case 2:
+        return arena_format(w->arena, "{'$in':[%s,%s]}", any_scalar(w, random),
+                            any_scalar(w, random));
+    case 3:
+        return arena_format(w->arena, "{'$gt':%d,'$lte':%d}", (int)random_below(random, 3),
+                            (int)random_below(random, 6));
+    case 4:
+        return "{'$exists':true}";
+    case 5:
+        return arena_format(w->arena, "{'$elemMatch':{'$gte':%d,'$lt':5}}",
+                            (int)random_below(random, 5));
+    case 6:
+        return arena_format(w->arena, "{'$ne':%s}", any_scalar(w, random));
+    case 7:
+        return "{'$regex':'^p'}";
+    case 8:
+        return arena_format(w->arena, "{'$lt':%s}", any_scalar(w, random));
+    case 9:
+        return any_value(w, random, true);
+    default:
+        return any_scalar(w, random);
+    }
+}
+
+static const char *any_filter(struct world *w, struct random *random, int depth)
+{
+    if (depth == 0 || random_chance(random, 60))
+        return arena_format(w->arena, "'%s':%s", any_path(random), any_operand(w, random));
+    if (random_chance(random, 10))
+        return arena_format(w->arena, "'l':{'$elemMatch':{'x':%s,'y':%s}}", any_scalar(w, random),
+                            any_scalar(w, random));
+    return arena_format(w->arena, "'%s':[{%s},{%s}]", random_chance(random, 60) ? "$and" : "$or",
+                        any_filter(w, random, depth - 1), any_filter(w, random, depth - 1));
+}
+
+/* ---- one find --------------------------------------------------------------------------------------- */
+
+static bytes parse(struct world *w, const char *text)
+{
+    struct cases cases = { .arena = w->arena, .path = "random" };
+    char *copy = (char *)(uintptr_t)arena_format(w->arena, "%s", text);
+
+    for (char *at = copy; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    return cases_document(&cases, bytes_of_text(copy));
+}
+
+static int64_t id_of(bytes document)
+{
+    struct value id;
+    int64_t number = -1;
+
+    CHECK(document_find(document, "_id", &id));
+    CHECK(value_as_int64(id, &number));
+    return number;
+}
+
+struct page {
+    struct ids ids;
+    bytes after;
+    bool is_over;
+    struct find_explain explain;
+};
+
+static void read_page(struct world *w, struct find_request *wanted, size_t size, struct page *page)
+{
+    struct request request;
+    struct find_row row;
+    struct find *find;
+    bool has_row = true;
+
+    CHECK_OK(request_begin(w->engine, w->arena, &request));
+    wanted->request = &request;
+    wanted->after = page->after;
+    CHECK_OK(catalog_find(&request, BYTES_LITERAL("db"), BYTES_LITERAL("c"), &wanted->collection));
+    CHECK_OK(find_open(wanted, &find));
+    for (size_t i = 0; i < size && has_row; i++) {
+        CHECK_OK(find_next(find, &row, &has_row));
+        CHECK(page->ids.count < IDS_MAX);
+        if (has_row)
+            page->ids.items[page->ids.count++] = id_of(row.document);
+    }
+    CHECK_OK(find_position(find, w->arena, &page->after));
+    page->is_over = find_is_over(find);
+    page->explain = *find_explain(find);
+    find_close(find);
+    request_end(&request);
+}
+
+static uint64_t count(struct world *w, struct find_request *wanted)
+{
+    struct request request;
+    uint64_t found;
+
+    CHECK_OK(request_begin(w->engine, w->arena, &request));
+    wanted->request = &request;
+    wanted->after = BYTES_NONE;
+    CHECK_OK(catalog_find(&request, BYTES_LITERAL("db"), BYTES_LITERAL("c"), &wanted->collection));
+    CHECK_OK(find_count(wanted, &found, NULL));
+    request_end(&request);
+    return found;
+}
+
+static bool has_id(const struct ids *ids, int64_t id)
+{
+    for (size_t i = 0; i < ids->count; i++) {
+        if (ids->items[i] == id)
+            return true;
+    }
+    return false;
+}
+
+static void check_order(struct world *w, const struct order *order, const struct ids *ids,
+                        const char *text)
+{
+    bytes last = BYTES_NONE;
+
+    for (size_t i = 0; i < ids->count; i++) {
+        struct found found = world_read(w, "c", "{'_id':%d}", (int)ids->items[i]);
+        bytes key;
+        CHECK_OK(order_key(order, w->arena, found.bson, &key));
+        CHECK_THAT(bytes_compare(last, key) <= 0, "%s: row %zu is out of order", text, i);
+        last = key;
+    }
+}
+
+static const struct find_view view = { .key_field = BYTES_LITERAL("_id") };
+
+static const struct order *any_order(struct world *w, struct random *random)
+{
+    struct order_part parts[2];
+    const struct order *order;
+    size_t n = (size_t)random_below(random, 3);
+
+    for (size_t i = 0; i < n; i++)
+        parts[i] = (struct order_part){ .path = bytes_of_text(any_path(random)),
+                                        .is_descending = random_chance(random, 50) };
+    /* Two arrays side by side have no order. */
+    if (n == 2 && (parts[0].path.data[0] == parts[1].path.data[0] || parts[0].path.len > 1 ||
+                   parts[1].path.len > 1))
+        n = 1;
+    CHECK_OK(order_make(w->arena, parts, n, &order));
+    return order;
+}
+
+static void compare_ways(struct world *w, struct random *random, const char *text)
+{
+    struct find_request plain = { .view = &view, .by = FIND_NATURAL }, wanted = { .view = &view };
+    struct page naive = { 0 }, page = { 0 };
+    struct fault fault = { 0 };
+
+    CHECK_OK(filter_parse(w->arena, parse(w, text), NULL, &wanted.match, &fault));
+    plain.match = wanted.match;
+    read_page(w, &plain, IDS_MAX, &naive);
+    CHECK(naive.is_over);
+    wanted.order = any_order(w, random);
+    wanted.is_reverse = random_chance(random, 20);
+    for (int i = 0; i < 2 * IDS_MAX && !page.is_over; i++)
+        read_page(w, &wanted, 1 + (size_t)random_below(random, 9), &page);
+    CHECK_THAT(page.is_over, "%s does not end", text);
+    CHECK_THAT(page.ids.count == naive.ids.count, "%s gives %zu documents (%s), the plain walk %zu",
+               text, page.ids.count,
+               page.explain.index ? (const char *)page.explain.index->definition.name.data : "keys",
+               naive.ids.count);
+    for (size_t i = 0; i < naive.ids.count; i++)
+        CHECK_THAT(has_id(&page.ids, naive.ids.items[i]), "%s misses %d", text,
+                   (int)naive.ids.items[i]);
+    check_order(w, wanted.order, &page.ids, text);
+    CHECK_EQ(count(w, &wanted), naive.ids.count, "%s", text);
+}
+
+static void run_seed(uint64_t seed, bool has_arrays)
+{
+    struct random random = random_seeded(seed);
+    struct world w;
+
+    fill(&w, &random, has_arrays);
+    for (int i = 0; i < FINDS; i++) {
+        const char *text = any_filter(&w, &random, 2);
+        compare_ways(&w, &random, arena_format(w.arena, "{%s}", text));
+    }
+    world_close(&w);
+}
+
+TEST(mongo_find, every_way_gives_the_same_documents)
+{
+    EACH_SEED(seed, 4)
+        run_seed(seed, seed % 2);
+}
+
+/* ---- ways ------------------------------------------------------------------------------------------- */
+
+static const char *way_of(struct world *w, const char *filter, const char *order_path,
+                          bool is_descending)
+{
+    struct find_request wanted = { .view = &view };
+    struct page page = { 0 };
+    struct fault fault = { 0 };
+    const struct order_part part = { .path = bytes_of_text(order_path),
+                                     .is_descending = is_descending };
+
+    CHECK_OK(filter_parse(w->arena, parse(w, filter), NULL, &wanted.match, &fault));
+    CHECK_OK(order_make(w->arena, &part, order_path[0] ? 1 : 0, &wanted.order));
+    read_page(w, &wanted, IDS_MAX, &page);
+    return arena_format(w->arena, "%.*s%s rows=%d",
+                        page.explain.index ? (int)page.explain.index->definition.name.len : 4,
+                        page.explain.index ? (const char *)page.explain.index->definition.name.data
+                        : page.explain.access == FIND_ACCESS_POINTS ? "point"
+                                                                    : "keys",
+                        page.explain.is_sorted ? " sorted" : "", (int)page.explain.rows);
+}
+
+TEST(mongo_find, conditions_and_orders_take_an_index)
+{
+    static const struct {
+        const char *filter, *order;
+        bool is_descending;
+        const char *want;
+    } rows[] = {
+        {"{'_id':7}",                                      "",    false, "poin rows=1"        },
+        { "{'_id':{'$in':[7,8,999]}}",                     "",    false, "poin rows=3"        },
+        { "{'_id':{'$gte':35}}",                           "",    false, "keys rows=5"        },
+        { "{}",                                            "_id", true,  "keys rows=40"       },
+        { "{'n':7}",                                       "",    false, "by_n rows=1"        },
+        { "{'n':{'$gt':30,'$lte':33}}",                    "",    false, "by_n rows=3"        },
+        { "{'n':{'$gt':30,'$lte':33}}",                    "n",   true,  "by_n rows=3"        },
+        { "{'n':{'$in':[1,2,90]}}",                        "",    false, "by_n rows=2"        },
+        { "{'g':1,'m':{'$gte':30}}",                       "",    false, "gm rows=5"          },
+        { "{'g':1}",                                       "m",   true,  "gm rows=20"         },
+        { "{'m':3}",                                       "",    false, "keys rows=40"       },
+        { "{}",                                            "n",   false, "by_n rows=40"       },
+        { "{}",                                            "m",   false, "keys sorted rows=40"},
+        { "{'$or':[{'n':1},{'n':{'$gte':39}}]}",           "",    false, "by_n rows=2"        },
+        { "{'s':{'$regex':'^t3'}}",                        "",    false, "by_s rows=11"       },
+        { "{'tags':{'$gt':'a','$lt':'c'}}",                "",    false, "tags rows=60"       },
+        { "{'tags':{'$elemMatch':{'$gt':'a','$lt':'c'}}}", "",    false, "tags rows=20"       },
+    };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(
+        &w, "c", TTL_OFF,
+        "by_n: n missing=null; gm: g -m missing=null; by_s: s missing=null; tags: tags "
+        "missing=null");
+    for (int i = 0; i < 40; i++)
+        CHECK_WRITTEN(world_insert(&w, "c",
+                                   "{'_id':%d,'n':%d,'g':%d,'m':%d,'s':'t%d','tags':['%s','z']}", i,
+                                   i, i % 2, i, i, i < 20 ? "b" : "a"),
+                      OK);
+    EACH_ROW(rows, r) {
+        const char *got = way_of(&w, r->filter, r->order, r->is_descending);
+        CHECK_THAT(strcmp(got, r->want) == 0, "%s by %s: %s, want %s", r->filter, r->order, got,
+                   r->want);
+    }
+    world_close(&w);
+}
