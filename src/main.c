@@ -330,6 +330,19 @@ static void close_faces(struct faces *faces)
     cosmos_close(faces->port.face);
 }
 
+/* Clients connect to the address that the server names. One that listens everywhere is known to others by
+ * the name of its machine. */
+static status announce(struct mongo *face, const char *text)
+{
+    char host[HOST_NAME_MAX + 1] = "", address[sizeof(host) + ADDRESS_TEXT_BYTES];
+    bool is_everywhere = strncmp(text, "0.0.0.0:", 8) == 0 || strncmp(text, "[::]:", 5) == 0;
+
+    if (!is_everywhere || gethostname(host, sizeof(host) - 1) != 0)
+        return mongo_announce(face, text);
+    snprintf(address, sizeof(address), "%s%s", host, strrchr(text, ':'));
+    return mongo_announce(face, address);
+}
+
 /* Says where clients come in, which with port 0 nobody knows before. */
 static status listen_all(struct faces *faces, const struct config *config, struct arena *arena,
                          struct buffer *ready)
@@ -349,7 +362,7 @@ static status listen_all(struct faces *faces, const struct config *config, struc
     if (faces->mongo) {
         TRY(server_listen(faces->server, arena, &config->mongo, mongo, &actual));
         address_format(&actual, text);
-        TRY(mongo_announce(faces->mongo, text));
+        TRY(announce(faces->mongo, text));
         buffer_append_format(ready, " mongo=mongodb://%s", text);
     }
     buffer_append_text(ready, "\n");

@@ -33,6 +33,9 @@ struct protocol {
     /* After connection_resume(), on a worker: sends the reply of the pending request. True: close
      * behind it. */
     bool (*on_resume)(void *session);
+    /* When the time of connection_wake_in() has come, on a worker that owns the connection; no request is
+     * running then, and no part of one has arrived. NULL: the protocol never asks for it. */
+    void (*on_wake)(void *session);
 };
 
 /* ---- what a session may do with its connection ------------------------------------------------------ */
@@ -46,6 +49,9 @@ void connection_give_back(struct connection *connection, bool is_last);
 /* Ends STEP_PENDING, on any thread, instead of sending: a worker will call on_resume(). For TLS, because
  * whoever has the reply may be committing for others and must not spend its time on encrypting. */
 void connection_resume(struct connection *connection);
+/* Calls on_wake() after so long, looked at every LIMIT_TICK_MS; 0: not any more. A connection that waits so
+ * costs nothing, and ends as every idle one does. By the owner of the connection only. */
+void connection_wake_in(struct connection *connection, int64_t delay_ms);
 /* The server stops: replies should say that they are the last. */
 bool connection_is_stopping(const struct connection *connection);
 /* What the client sends and receives is encrypted. */

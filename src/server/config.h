@@ -19,7 +19,7 @@ struct config {
     const char *data;
     struct address cosmos;
     bool has_mongo;       /* the other protocol is served too */
-    struct address mongo; /* where; loopback only */
+    struct address mongo; /* where */
     const char *set_name; /* of the replica set that its clients see */
     enum storage_kind storage;
     enum log_level log_level;

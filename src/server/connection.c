@@ -26,6 +26,8 @@
  * to whatever is overdue, and the owner that comes of it finds that nothing has happened and closes. So
  * time costs a running request nothing but two stores, and a request that is held has no limit here.
  *
+ * A session may ask to be called after a time (connection_wake_in), by the same tick; it is idle until then.
+ *
  * The input buffer exists only while bytes wait in it. While output waits, no further request is read: a client that does not fetch its replies stops
  * only itself. After the last reply the sending side is shut down and the rest of the input is thrown
  * away, because closing with unread input would destroy the reply on its way.
@@ -70,6 +72,7 @@ struct connection {
     bool is_mid_request;
     enum wait wait;
     int64_t until;       /* how long it waits */
+    int64_t wake_at;     /* when the session wants to be called; TIME_NEVER: not at all */
     uint64_t sent_count; /* of the channel, when `until` was set */
     struct connection *next_free;
 };
@@ -103,6 +106,7 @@ static enum turn serve(struct connection *connection);
 static enum turn drain(struct connection *connection);
 static enum turn run_input(struct connection *connection);
 static enum receipt receive(struct connection *connection);
+static bool wake(struct connection *connection);
 static bool settle(struct connection *connection);
 static enum turn give_up(struct connection *connection);
 static bool leave(struct connection *connection);
@@ -175,6 +179,7 @@ static struct connection *make_connection(struct connection_set *set)
     connection->channel.kept_bytes = &set->kept_bytes;
     atomic_store(&connection->claims, 1);
     atomic_store(&connection->due, TIME_NEVER);
+    connection->wake_at = TIME_NEVER;
     set->made[set->made_count++] = connection;
     return connection;
 }
@@ -310,6 +315,8 @@ static void connection_run(struct connection *connection)
         connection->seen = atomic_load(&connection->claims);
         channel_wake(&connection->channel);
         enum turn turn = serve(connection);
+        if (turn == TURN_IDLE && wake(connection))
+            turn = TURN_LONG;
         if (turn == TURN_IDLE && !settle(connection))
             turn = give_up(connection);
         switch (turn) {
@@ -327,6 +334,27 @@ static void connection_run(struct connection *connection)
             return;
         }
     }
+}
+
+/* True if the session was called. */
+static bool wake(struct connection *connection)
+{
+    bool is_busy = connection->is_mid_request || connection->is_last ||
+                   channel_has_output(&connection->channel);
+
+    if (is_busy || connection->wake_at > atomic_load(&connection->set->now))
+        return false;
+    connection->wake_at = TIME_NEVER;
+    connection->protocol->on_wake(connection->session);
+    return true;
+}
+
+void connection_wake_in(struct connection *connection, int64_t delay_ms)
+{
+    int64_t now = atomic_load(&connection->set->now);
+
+    ASSERT(delay_ms == 0 || connection->protocol->on_wake);
+    connection->wake_at = delay_ms > 0 ? int64_add_saturating(now, delay_ms) : TIME_NEVER;
 }
 
 /* ---- patience --------------------------------------------------------------------------------------- */
@@ -376,7 +404,8 @@ static bool settle(struct connection *connection)
     } else if (connection->until <= now) {
         return false;
     }
-    atomic_store(&connection->due, connection->until);
+    bool is_wake_first = connection->wake_at < connection->until;
+    atomic_store(&connection->due, is_wake_first ? connection->wake_at : connection->until);
     return true;
 }
 
@@ -438,6 +467,7 @@ static void connection_end(struct connection *connection)
     give_input(connection);
     connection->is_last = connection->is_mid_request = false;
     connection->wait = WAIT_NONE;
+    connection->wake_at = TIME_NEVER;
     put_free(connection);
 }
 

@@ -72,6 +72,10 @@ static status reply_hello(struct command *command, bool is_hello)
     if (document_find(command->message->body, "helloOk", &hello_ok) &&
         argument_flag(hello_ok, false))
         reply_bool(out, "helloOk", true);
+    size_t version = reply_begin(out, "topologyVersion");
+    reply_object_id(out, "processId", command->face->process_id);
+    reply_int64(out, "counter", 0);
+    document_end(out, version);
     append_set(command, is_hello);
     reply_int32(out, "maxBsonObjectSize", LIMIT_DOCUMENT_BYTES);
     reply_int32(out, "maxMessageSizeBytes", LIMIT_WIRE_MESSAGE_BYTES);

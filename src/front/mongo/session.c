@@ -7,6 +7,10 @@
  *
  * Keeps: nothing of the session is touched after a command said that it ends later, because it may be
  * finished, and the connection with another owner, before that word arrives here.
+ *
+ * Drivers watch the server with a hello that is to be answered when something changes, or after some seconds,
+ * and then again and again without being asked. Nothing ever changes here, so such a connection is idle
+ * and is woken for each reply; no thread waits.
  * Threads: the owner of the connection. Start reading at session_on_bytes(). */
 #include "front/mongo/session.h"
 
@@ -50,9 +54,10 @@ static void session_close(void *handle)
 static bool send_reply(struct session *session)
 {
     const struct wire_message *message = &session->message;
+    session->reply_id = atomic_fetch_add(&session->face->next_request_id, 1);
     struct wire_envelope envelope = {
         .kind = message->kind == WIRE_QUERY ? WIRE_REPLY : WIRE_MSG,
-        .request_id = atomic_fetch_add(&session->face->next_request_id, 1),
+        .request_id = session->reply_id,
         .response_to = message->request_id,
         .flags = session->command.reply_flags,
         .compressor = message->compressor,
@@ -97,19 +102,97 @@ static enum protocol_step refuse(struct session *session, status s)
     return STEP_CLOSE;
 }
 
-static enum protocol_step answer(struct session *session)
-{
-    status s = wire_read(session->arena, bytes_of(session->whole.data, session->whole.len),
-                         &session->message);
+/* ---- watching --------------------------------------------------------------------------------------- */
 
-    if (s.code != OK)
-        return refuse(session, s);
+/* Is this what the client has seen last? */
+static bool is_current(const struct session *session, struct value version)
+{
+    struct value process;
+
+    return version.type == VALUE_DOCUMENT &&
+           document_find(value_document(version), "processId", &process) &&
+           process.type == VALUE_OBJECT_ID &&
+           bytes_equal(process.raw, bytes_of(session->face->process_id, OBJECT_ID_BYTES));
+}
+
+/* A hello that is to be answered when something changes. */
+static bool is_watch(const struct session *session, int64_t *delay_out)
+{
+    bytes body = session->message.body;
+    struct value hello, version, delay;
+
+    return document_find(body, "hello", &hello) &&
+           document_find(body, "topologyVersion", &version) && is_current(session, version) &&
+           document_find(body, "maxAwaitTimeMS", &delay) && value_as_int64(delay, delay_out) &&
+           *delay_out > 0 && *delay_out <= INT32_MAX;
+}
+
+static void begin_watch(struct session *session, int64_t delay_ms)
+{
+    session->watch = (struct session_watch){
+        .is_on = true,
+        .is_exhaust = session->message.flags & WIRE_EXHAUST_ALLOWED,
+        .response_to = session->message.request_id,
+        .delay_ms = delay_ms,
+        .compressor = session->message.compressor,
+    };
+    connection_wake_in(session->connection, delay_ms);
+    arena_reset(session->arena);
+    session->head_len = 0;
+}
+
+static void run_command(struct session *session, bool *is_answered_out)
+{
     session->command = (struct command){ .face = session->face,
                                          .session = session,
                                          .arena = session->arena,
                                          .message = &session->message,
                                          .finish = finish_later };
-    if (!command_run(&session->command))
+    *is_answered_out = command_run(&session->command);
+}
+
+static void session_on_wake(void *handle)
+{
+    /* {hello: 1, helloOk: true, $db: "admin"} */
+    static const uint8_t hello[] =
+        "\x29\0\0\0\x10hello\0\1\0\0\0\x08helloOk\0\1\x02$db\0\6\0\0\0admin\0";
+    struct session *session = handle;
+    struct session_watch *watch = &session->watch;
+    bool is_answered;
+
+    if (!watch->is_on)
+        return;
+    session->message = (struct wire_message){ .kind = WIRE_MSG,
+                                              .request_id = watch->response_to,
+                                              .compressor = watch->compressor,
+                                              .body = bytes_of(hello, sizeof(hello)) };
+    run_command(session, &is_answered);
+    ASSERT(is_answered);
+    session->command.reply_flags = watch->is_exhaust ? WIRE_MORE_TO_COME : 0;
+    watch->is_on = watch->is_exhaust;
+    bool is_sent = send_reply(session);
+    watch->response_to = session->reply_id;
+    if (is_sent && watch->is_on)
+        connection_wake_in(session->connection, watch->delay_ms);
+}
+
+static enum protocol_step answer(struct session *session)
+{
+    bool is_answered;
+    int64_t delay_ms;
+
+    status s = wire_read(session->arena, bytes_of(session->whole.data, session->whole.len),
+                         &session->message);
+
+    if (s.code != OK)
+        return refuse(session, s);
+    session->watch.is_on = false;
+    if (is_watch(session, &delay_ms)) {
+        begin_watch(session, delay_ms);
+        return STEP_REPLIED;
+    }
+    run_command(session, &is_answered);
+    if (!is_answered)
         return STEP_PENDING;
     return send_reply(session) ? STEP_REPLIED : STEP_CLOSE;
 }
@@ -174,6 +257,7 @@ const struct protocol *mongo_protocol(void)
         .close = session_close,
         .on_bytes = session_on_bytes,
         .on_resume = session_on_resume,
+        .on_wake = session_on_wake,
     };
     return &protocol;
 }

@@ -21,7 +21,17 @@ struct session {
     struct wire_header header;
     struct buffer whole;
 
-    /* The command that runs. */
+    /* A hello that is answered after a while, or again and again (on_wake). */
+    struct session_watch {
+        bool is_on;
+        bool is_exhaust; /* replies follow each other without further requests */
+        int32_t response_to;
+        int64_t delay_ms;
+        enum compressor compressor;
+    } watch;
+
+    /* The command that runs, and the number of the reply that was sent last. */
+    int32_t reply_id;
     struct wire_message message;
     struct command command;
 };

@@ -294,3 +294,53 @@ TEST(connection, a_client_that_does_not_close_after_the_last_reply_is_closed)
     close(fd);
     room_close(room);
 }
+
+/* ---- sessions that want to be called ---------------------------------------------------------------- */
+
+/* Says "tick" every five seconds from its first byte on. */
+static void *ticking_open(void *context, struct connection *connection)
+{
+    (void)context;
+    return connection;
+}
+
+static void ticking_close(void *session)
+{
+    (void)session;
+}
+
+static enum protocol_step ticking_on_bytes(void *session, bytes input)
+{
+    connection_consume(session, input.len);
+    connection_wake_in(session, input.data[0] == 's' ? 0 : 5000);
+    return STEP_REPLIED;
+}
+
+static void ticking_on_wake(void *session)
+{
+    connection_send(session, BYTES_LITERAL("tick"), BYTES_NONE);
+    connection_wake_in(session, 5000);
+}
+
+TEST(connection, a_session_is_called_when_its_time_has_come)
+{
+    static const struct protocol ticking = { .name = "ticking",
+                                             .open = ticking_open,
+                                             .close = ticking_close,
+                                             .on_bytes = ticking_on_bytes,
+                                             .on_wake = ticking_on_wake };
+    struct room *room = room_open();
+
+    room->offer = (struct offer){ .protocol = &ticking, .context = room };
+    int fd = dial(room);
+    send_text(fd, "x");
+    for (int i = 0; i < 3; i++) {
+        pass_until_news(room, fd, 2500);
+        CHECK_STRING(receive_until(room, fd, "tick"), "tick");
+    }
+    shutdown(fd, SHUT_WR);
+    CHECK_STRING(receive_until(room, fd, NULL), "");
+    close(fd);
+    CHECK_EQ(connection_set_count(room->set), 0, "");
+    room_close(room);
+}
