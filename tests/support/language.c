@@ -98,17 +98,35 @@ static void make_collection(struct table *t, const char *name, const char *index
     world_collection_parted(&t->world, name, TTL_NEVER, index, "pk");
 }
 
+/* Each property together with the next one, in both mixtures of directions. */
+static void make_composites(struct table *t)
+{
+    struct buffer indexes = buffer_in(t->arena);
+
+    for (size_t f = 0; f < t->field_count; f++) {
+        const char *first = t->fields[f], *second = t->fields[(f + 1) % t->field_count];
+        if (first != second)
+            buffer_append_format(&indexes, "%sup%zu: ranked %s %s; mixed%zu: ranked %s -%s",
+                                 f ? "; " : "", f, first, second, f, first, second);
+    }
+    buffer_append_byte(&indexes, 0);
+    CHECK(!indexes.is_failed);
+    make_collection(t, "composite", (const char *)indexes.data);
+}
+
 static void make_collections(struct table *t, const bytes *documents, size_t count)
 {
     make_collection(t, "plain", "");
-    make_collection(t, "indexed", "all: paths +/*");
+    make_collection(t, "indexed", "all: paths shaped +/*");
+    make_collection(t, "unshaped", "all: paths +/*");
     for (size_t f = 0; f < t->field_count; f++) {
         const char *field = t->fields[f];
         make_collection(t, arena_format(t->arena, "only_%s", field),
-                        arena_format(t->arena, "one: paths +/%s/*", field));
+                        arena_format(t->arena, "one: paths shaped +/%s/*", field));
         make_collection(t, arena_format(t->arena, "without_%s", field),
-                        arena_format(t->arena, "rest: paths +/* -/%s/*", field));
+                        arena_format(t->arena, "rest: paths shaped +/* -/%s/*", field));
     }
+    make_composites(t);
     for (size_t c = 0; c < t->collection_count; c++) {
         for (size_t i = 0; i < count; i++) {
             insert(t, t->collections[c], documents[i], false);

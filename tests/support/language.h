@@ -11,8 +11,8 @@
  *     ! SC1001 0-5: text          or what its failure begins with
  *
  * Every query is asked of a list, and of collections that differ by what they index: nothing, everything, for
- * each property this one only, and all but this one. Each collection also holds a dead twin of every document.
- * It is asked all at once, and in pages of different sizes. Without ORDER BY, the order counts only where the
+ * each property this one only, and all but this one, and pairs of properties in composite indexes. Each
+ * collection also holds a dead twin of every document. It is asked all at once, and in pages of different sizes. Without ORDER BY, the order counts only where the
  * list is asked. */
 #ifndef TESTS_SUPPORT_LANGUAGE_H
 #define TESTS_SUPPORT_LANGUAGE_H

@@ -255,6 +255,12 @@ static const char *piece(struct writer *w, void (*write)(struct writer *, int), 
     return text;
 }
 
+static void write_some_scalar(struct writer *w, int depth)
+{
+    (void)depth;
+    write_scalar(w);
+}
+
 static void write_key(struct writer *w, int depth)
 {
     if (below(w, 4))
@@ -283,6 +289,31 @@ static void query_by_key(struct writer *w)
     buffer_append_format(&w->out, " ORDER BY %s%s", key, CHOOSE(w, "", " ASC", " DESC"));
     if (!has_top)
         write_limit(w);
+}
+
+/* Two properties, as composite indexes may have them; only they are given. */
+static void query_by_pair(struct writer *w)
+{
+    static const struct {
+        const char *first, *second;
+    } pairs[] = {
+        {"c.a",    "c.b"},
+        { "c.b",   "c.a"},
+        { "c.o.x", "c.s"},
+        { "c.s",   "c.a"},
+    };
+    size_t pair = below(w, ARRAY_COUNT(pairs));
+    const char *first = pairs[pair].first, *second = pairs[pair].second;
+
+    buffer_append_format(&w->out, "SELECT %sVALUE [%s ?? 'no', %s ?? 'no'] FROM c",
+                         below(w, 4) ? "" : "TOP 7 ", first, second);
+    if (below(w, 3) == 0)
+        write_where(w);
+    else if (below(w, 2))
+        buffer_append_format(&w->out, " WHERE %s = %s", below(w, 2) ? first : second,
+                             piece(w, write_some_scalar, 0));
+    buffer_append_format(&w->out, " ORDER BY %s%s, %s%s", first, CHOOSE(w, "", " DESC"), second,
+                         CHOOSE(w, "", " DESC"));
 }
 
 /* No ties, since the last key is unique. */
@@ -368,24 +399,26 @@ static void query_rows(struct writer *w)
 struct random_sql_query random_sql_query(struct arena *arena, struct random *random)
 {
     struct writer w = { .random = random, .arena = arena, .out = buffer_in(arena) };
-    size_t what = below(&w, 8);
+    size_t what = below(&w, 9);
 
-    w.is_joined = below(&w, 5) == 0 && what != 1;
+    w.is_joined = below(&w, 5) == 0 && what != 1 && what != 2;
     if (what == 0)
         query_by_key(&w);
     else if (what == 1)
         query_by_keys(&w);
     else if (what == 2)
-        query_distinct(&w);
+        query_by_pair(&w);
     else if (what == 3)
-        query_aggregate(&w);
+        query_distinct(&w);
     else if (what == 4)
+        query_aggregate(&w);
+    else if (what == 5)
         query_groups(&w);
     else
         query_rows(&w);
     buffer_append_byte(&w.out, 0);
     CHECK(!w.out.is_failed);
-    return (struct random_sql_query){ (const char *)w.out.data, what < 2 };
+    return (struct random_sql_query){ (const char *)w.out.data, what < 3 };
 }
 
 /* ---- documents --------------------------------------------------------------------------------------- */

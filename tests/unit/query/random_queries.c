@@ -8,10 +8,13 @@ enum { DOCUMENTS = 40, QUERIES = 60 };
 static const struct {
     const char *name, *index;
 } collections[] = {
-    {"plain",      ""                             },
-    { "indexed",   "all: paths +/*"               },
-    { "partly",    "some: paths +/a/? +/o/* +/l/*"},
-    { "otherwise", "rest: paths +/* -/a/? -/l/*"  },
+    {"plain",      ""                                                                   },
+    { "indexed",   "all: paths shaped +/*"                                              },
+    { "unshaped",  "all: paths +/*"                                                     },
+    { "partly",    "some: paths shaped +/a/? +/o/* +/l/*"                               },
+    { "otherwise", "rest: paths shaped +/* -/a/? -/l/*"                                 },
+    { "composite",
+     "one: ranked a b; two: ranked b -a; three: ranked o.x s _id; four: ranked s a -_id"},
 };
 
 struct lists {
