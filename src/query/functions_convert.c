@@ -5,6 +5,8 @@
  * Pure apart from the row's arena. */
 #include "query/call.h"
 
+#include <math.h>
+
 /* What is not JSON, or too long or too deep to be, is missing; only memory is a failure. */
 static status missing_unless_memory(status s)
 {
@@ -98,7 +100,12 @@ status function_to_string(struct evaluation *e, const struct expression *call, s
         return STATUS_OK;
     if (value_is_text(v))
         return call_give_text(e, value_text(v), out);
-    json_write_value(&text, v);
+    if (v.type == VALUE_DOUBLE && !isfinite(value_as_double(v)))
+        buffer_append_text(&text, isnan(value_as_double(v)) ? "NaN"
+                                  : value_as_double(v) < 0  ? "-Infinity"
+                                                            : "Infinity");
+    else
+        json_write_value(&text, v);
     TRY(buffer_finish(&text, &written));
     return call_give_text(e, written, out);
 }

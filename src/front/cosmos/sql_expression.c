@@ -322,8 +322,9 @@ static status parse_right(struct sql_parser *p, const struct operator_row *opera
     TRY(parse_binding(p, operator->binding + 1, &right));
     bool is_division = operator->function == FUNCTION_divide || operator->function ==
                        FUNCTION_modulo;
+    /* A fraction that is 0 is divided by like one that comes from an item. */
     if (is_division && right->kind == EXPRESSION_LITERAL && value_is_number(right->literal) &&
-        value_as_double(right->literal) == 0)
+        right->literal.type != VALUE_DOUBLE && value_as_double(right->literal) == 0)
         sql_mistake(p, "4001", token, "Division by zero.");
     return call_two(p, operator->function, *x, right, x);
 }

@@ -6,6 +6,8 @@
  * Pure apart from the arena. Start reading at sql_operand(). */
 #include "front/cosmos/sql_parser.h"
 
+#include <math.h>
+
 status sql_list_add(struct sql_parser *p, struct sql_list *list, bytes name,
                     const struct expression *item)
 {
@@ -279,10 +281,18 @@ static bool find_subquery_kind(bytes name, enum subquery_kind *out)
     return false;
 }
 
+/* Numbers that have a name because they cannot be written. */
+static bool find_constant(bytes name, double *out)
+{
+    *out = bytes_equal(name, BYTES_LITERAL("NaN")) ? NAN : INFINITY;
+    return isnan(*out) || bytes_equal(name, BYTES_LITERAL("Infinity"));
+}
+
 static status parse_name(struct sql_parser *p, const struct expression **out)
 {
     struct sql_token name = p->token;
     enum subquery_kind kind;
+    double number;
     bool is_call;
 
     TRY(sql_advance(p));
@@ -292,6 +302,11 @@ static status parse_name(struct sql_parser *p, const struct expression **out)
     if (is_call)
         return parse_call(p, &name, out);
     const struct expression *value = sql_find_name(p, name.text);
+    if (!value && find_constant(name.text, &number)) {
+        struct value constant;
+        TRY(value_of_double(p->arena, number, &constant));
+        return expression_literal(p->arena, constant, out);
+    }
     if (!value) {
         sql_mistake(p, "SC2001", &name, "Identifier '%.*s' could not be resolved.",
                     (int)name.text.len, (const char *)name.text.data);

@@ -2,6 +2,8 @@
 #include "tests/check.h"
 #include "tests/support/language.h"
 
+#include <stdio.h>
+
 TEST(sql_language, from_and_joins_make_the_documented_rows)
 {
     language_check("joins");
@@ -35,4 +37,15 @@ TEST(sql_language, ranks_put_the_best_first)
 TEST(sql_language, shapes_are_found_by_where_they_lie)
 {
     language_check("functions-spatial");
+}
+
+TEST(sql_language, functions_of_all_families_give_the_documented_values)
+{
+    static const char *const families[] = { "array", "choice", "date", "math", "string", "type" };
+    char name[64];
+
+    EACH_ROW(families, family) {
+        snprintf(name, sizeof(name), "functions-%s", *family);
+        language_check(name);
+    }
 }
