@@ -1,0 +1,58 @@
+/* Projections: which parts of a document are given.
+ *
+ * A projection is a tree of names. It either keeps what it names (and _id, unless it says no), or leaves out
+ * what it names; single places may instead be computed, cut to a slice, or reduced to one element of an array.
+ * Trees are immutable, in the arena they were built in, usable by every thread.
+ *
+ *   TRY(projection_apply(projection, &run, document, &out));     `out` in run.arena or the document itself */
+#ifndef QUERY_PROJECTION_H
+#define QUERY_PROJECTION_H
+
+#include "query/match.h"
+
+enum projection_kind {
+    PROJECT_KEEP,
+    PROJECT_DROP,
+    PROJECT_COMPUTE, /* `formula` instead of what is there */
+    PROJECT_SLICE,   /* the elements [skip, skip + limit) of an array, from the end if skip < 0 */
+    PROJECT_ELEMENT, /* the first element of an array for which `match` holds */
+    PROJECT_POSITIONAL, /* the element of the array that the condition of the find has met */
+    PROJECT_INSIDE,     /* see `children` */
+};
+
+struct projection_node {
+    enum projection_kind kind;
+    bytes name;
+    const struct formula *formula;
+    int64_t skip, limit;       /* PROJECT_SLICE; limit INT64_MAX if all */
+    const struct match *match; /* PROJECT_ELEMENT */
+    struct projection_node *children, *next;
+};
+
+struct projection {
+    bool is_inclusion;
+    bool keeps_id;
+    bool adds_only; /* everything is kept, computed places are put in: $addFields */
+    bool needs_position;
+    struct projection_node *root;
+};
+
+struct projection_run {
+    struct arena *arena;
+    struct formula_run *formulas; /* root and current are set here; may be NULL without formulas */
+    bool has_position;
+    size_t position;
+    int32_t refusal; /* on INVALID, see struct formula_run */
+};
+
+MUST_USE status projection_apply(const struct projection *projection, struct projection_run *run,
+                                 bytes document, bytes *out);
+
+/* ---- building ---------------------------------------------------------------------------------------- */
+
+/* The node at a dotted path, made if need be. INVALID if the path goes through, or ends inside of, another one
+ * that is there already. */
+MUST_USE status projection_add(struct arena *arena, struct projection *projection, bytes path,
+                               struct projection_node **out);
+
+#endif
