@@ -28,8 +28,8 @@ static status decide(struct command *command, void *context, const struct select
     struct formula_run formulas = condition_run(command, changing->condition, command->arena);
     struct update_run run = { .arena = command->arena,
                               .now = command->request.now,
-                              .has_position = row->matching->has_position,
-                              .position = row->matching->position,
+                              .has_position = row->has_position,
+                              .position = row->position,
                               .formulas = &formulas };
     struct update_result result;
 

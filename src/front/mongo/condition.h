@@ -25,9 +25,4 @@ MUST_USE status condition_holds(struct command *command, struct condition *condi
 struct formula_run condition_run(struct command *command, struct condition *condition,
                                  struct arena *arena);
 
-/* The ids that the condition asks for, if it cannot be fulfilled by any other: from {_id: x}, {_id: {$eq: x}}
- * and {_id: {$in: [...]}}. False: by any. */
-bool condition_ids(const struct condition *condition, struct arena *arena, struct value **ids_out,
-                   size_t *count_out);
-
 #endif

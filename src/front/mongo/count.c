@@ -8,35 +8,6 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/select.h"
 
-static status count_all(struct command *command, const struct collection *collection, int64_t *out)
-{
-    struct collection_figures figures;
-
-    TRY(collection_figures(&command->request, collection, &figures));
-    *out = (int64_t)figures.documents;
-    return STATUS_OK;
-}
-
-static status count_matching(struct command *command, const struct collection *collection,
-                             bytes filter, int64_t count_max, int64_t *out)
-{
-    struct select_spec spec = { .collection = collection };
-    struct select_row row;
-    struct select *select;
-    bool has = true;
-
-    TRY(condition_make(command, command->arena, filter, BYTES_NONE, &spec.condition));
-    TRY(select_open(command, &spec, &select));
-    status s = STATUS_OK;
-    for (*out = 0; s.code == OK && *out < count_max; *out += has) {
-        s = select_next(select, &row, &has);
-        if (!has)
-            break;
-    }
-    select_close(select);
-    return s;
-}
-
 status serve_count(struct command *command)
 {
     static const struct argument table[] = {
@@ -51,25 +22,28 @@ status serve_count(struct command *command)
     struct value given[ARRAY_COUNT(table)];
     const struct collection *collection;
     int64_t count = 0;
+    uint64_t found = 0;
     bytes name;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
     TRY(command_collection_name(command, &name));
     TRY(command_find(command, name, &collection));
-    bytes filter = argument_document(given[QUERY]);
     int64_t limit = argument_number(given[LIMIT], 0), skip = argument_number(given[SKIP], 0);
     if (skip < 0)
         return command_fail(command, ERROR_BadValue, "skip is %lld and must not be negative",
                             (long long)skip);
     if (limit < 0)
         limit = limit == INT64_MIN ? INT64_MAX : -limit;
-    int64_t count_max = limit == 0 ? INT64_MAX : int64_add_saturating(limit, skip);
-    if (collection && document_field_count(filter) == 0)
-        TRY(count_all(command, collection, &count));
-    else if (collection)
-        TRY(count_matching(command, collection, filter, count_max, &count));
-    if (count > count_max)
-        count = count_max;
+    struct select_spec spec = { .collection = collection };
+    TRY(condition_make(command, command->arena, argument_document(given[QUERY]), BYTES_NONE,
+                       &spec.condition));
+    if (limit != 0)
+        spec.wanted = (uint64_t)int64_add_saturating(limit, skip);
+    if (collection)
+        TRY(select_count(command, &spec, &found));
+    count = (int64_t)found;
+    if (spec.wanted != 0 && found > spec.wanted)
+        count = (int64_t)spec.wanted;
     count = count > skip ? count - skip : 0;
     if (count <= INT32_MAX)
         reply_int32(&command->reply, "n", (int32_t)count);

@@ -61,12 +61,13 @@ static void end(void *state, struct command *command)
 {
     struct finding *finding = state;
 
-    (void)command;
     if (!finding->select)
         return;
-    finding->is_over = select_is_over(finding->select);
+    bytes position = BYTES_NONE;
+    finding->is_over = select_is_over(finding->select) ||
+                       select_position(finding->select, command->arena, &position).code != OK;
     finding->position.len = 0;
-    buffer_append(&finding->position, select_position(finding->select));
+    buffer_append(&finding->position, position);
     if (finding->position.is_failed)
         finding->is_over = true;
     select_close(finding->select);

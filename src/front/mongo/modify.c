@@ -90,19 +90,22 @@ static bool is_overtaken(status outcome)
 
 /* The document as it is now, if it still fulfils the condition. */
 static status look_again(struct command *command, struct modify *modify, struct document_key key,
-                         struct document *document, struct matching *matching,
-                         struct select_row *row, bool *is_there_out)
+                         struct document *document, struct select_row *row, bool *is_there_out)
 {
+    struct matching matching = { 0 };
+
     *is_there_out = false;
     status s = document_read(&command->request, modify->collection, key, document);
     if (s.code == NOT_FOUND)
         return STATUS_OK;
     TRY(s);
-    *row = (struct select_row){ .key = key, .seq = document->seq, .matching = matching };
+    *row = (struct select_row){ .key = key, .seq = document->seq };
     s = kept_show(command->arena, key, document->bson, &row->document);
     if (s.code == OK)
-        s = condition_holds(command, modify->condition, command->arena, row->document, matching,
+        s = condition_holds(command, modify->condition, command->arena, row->document, &matching,
                             is_there_out);
+    row->has_position = matching.has_position;
+    row->position = matching.position;
     return s;
 }
 
@@ -112,12 +115,11 @@ static status settle_one(struct command *command, struct modify *modify, struct 
 {
     for (int attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
         struct document document = { 0 };
-        struct matching matching;
         struct select_row row;
         struct write_op op;
         bool has_op = false;
         request_loosen(&command->request);
-        status s = look_again(command, modify, key, &document, &matching, &row, is_done_out);
+        status s = look_again(command, modify, key, &document, &row, is_done_out);
         if (s.code == OK && *is_done_out)
             s = decide(command, modify, &row, &op, &has_op);
         if (document.bson.len > 0)
@@ -160,21 +162,25 @@ static status change_found(struct command *command, struct modify *modify, struc
 
 static status run_one(struct command *command, struct modify *modify)
 {
-    struct select_spec spec = { .collection = modify->collection, .condition = modify->condition };
+    struct select_spec spec = { .collection = modify->collection,
+                                .condition = modify->condition,
+                                .order = modify->order,
+                                .is_reverse = modify->is_reverse,
+                                .by = modify->by,
+                                .hint = modify->hint,
+                                .wanted = 1 };
     bool is_done = false, has_row = true, has_op, is_late;
-    struct buffer after = buffer_in(command->arena);
     struct select *select;
     struct select_row row;
     struct write_op op;
 
     for (int attempt = 0; attempt < ATTEMPTS_MAX && !is_done && has_row; attempt++) {
-        spec.after = bytes_of(after.data, after.len);
         TRY(select_open(command, &spec, &select));
         status s = select_next(select, &row, &has_row);
         if (s.code == OK && has_row)
             s = decide(command, modify, &row, &op, &has_op);
-        after.len = 0;
-        buffer_append(&after, select_position(select));
+        if (s.code == OK)
+            s = select_position(select, command->arena, &spec.after);
         select_close(select);
         request_loosen(&command->request);
         TRY(s);
@@ -215,7 +221,7 @@ static status commit(struct command *command, struct modify *modify, struct batc
 
 /* Until there is no more, or so much memory is used that it is time to give it back. */
 static status walk_round(struct command *command, struct modify *modify, struct select *select,
-                         struct buffer *overtaken)
+                         uint64_t last_seq, struct buffer *overtaken)
 {
     size_t used = arena_used_bytes(command->arena);
     struct batch batch = { .room = LIMIT_WRITE_COMMAND_COMMIT };
@@ -227,6 +233,8 @@ static status walk_round(struct command *command, struct modify *modify, struct 
         TRY(select_next(select, &row, &has_row));
         if (!has_row)
             break;
+        if (row.seq > last_seq)
+            continue;
         TRY(decide(command, modify, &row, &batch.ops[batch.count], &has_op));
         if (!has_op) {
             modify->matched++;
@@ -239,21 +247,29 @@ static status walk_round(struct command *command, struct modify *modify, struct 
     return commit(command, modify, &batch, overtaken);
 }
 
-/* From a position on, which is moved. */
-static status run_round(struct command *command, struct modify *modify, struct buffer *position,
-                        bool *is_over_out)
+/* From a position on, which is moved. A change may move a document on in the index that is walked, so a later
+ * round passes over what was written since the first began. */
+static status run_round(struct command *command, struct modify *modify, uint64_t start_seq,
+                        struct buffer *position, bool *is_over_out)
 {
     struct select_spec spec = { .collection = modify->collection,
                                 .condition = modify->condition,
+                                .by = modify->by,
+                                .hint = modify->hint,
                                 .after = bytes_of(position->data, position->len) };
     struct buffer overtaken = buffer_in(command->arena);
     struct select *select;
     bool is_done;
 
     TRY(select_open(command, &spec, &select));
-    status s = walk_round(command, modify, select, &overtaken);
+    bool may_meet_again = position->len > 0 && select_explain(select)->access == FIND_ACCESS_INDEX;
+    status s = walk_round(command, modify, select, may_meet_again ? start_seq : UINT64_MAX,
+                          &overtaken);
+    bytes reached = BYTES_NONE;
+    if (s.code == OK)
+        s = select_position(select, command->arena, &reached);
     position->len = 0;
-    buffer_append(position, select_position(select));
+    buffer_append(position, reached);
     *is_over_out = select_is_over(select);
     select_close(select);
     TRY(s);
@@ -270,12 +286,13 @@ static status run_round(struct command *command, struct modify *modify, struct b
 static status run_many(struct command *command, struct modify *modify)
 {
     struct buffer position = buffer_in(command->arena);
+    uint64_t start_seq = engine_last_seq(command->face->engine);
     bool is_over = false;
 
     buffer_reserve(&position, 2 * LIMIT_KEY_BYTES);
     while (!is_over) {
         arena_position mark = arena_mark(command->arena);
-        TRY(run_round(command, modify, &position, &is_over));
+        TRY(run_round(command, modify, start_seq, &position, &is_over));
         arena_release(command->arena, mark);
     }
     return STATUS_OK;

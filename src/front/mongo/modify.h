@@ -18,6 +18,11 @@ struct modify {
     bytes name;
     struct condition *condition;
     bool is_multi;
+    /* Which one, where one is wanted, and the way to it; as in select.h. */
+    const struct order *order;
+    bool is_reverse;
+    enum find_hint by;
+    const struct index *hint;
     modify_decide *decide;
     void *context;
     /* Results. */

@@ -1,78 +1,65 @@
-/* Select: walks documents.
+/* Select: documents as the query room finds them, in the form that clients of this protocol see.
  *
- * A condition that asks for certain _ids reads these documents, in the order of their keys; everything else
- * walks the collection by key. Both can be resumed behind any document. Each document is put into the form
- * that clients see before the condition is asked, so that a condition on _id holds for documents of other
- * faces too. In a collection with a partition key the same _id may be there under several of them, so the
- * walk goes over all keys, but looks only at documents whose key ends in one of the _ids.
+ * A walk that has to sort more than fits in memory comes in several parts; here they follow each other
+ * without a seam.
  *
- * Keeps: a row is valid until the next call; the memory of a row is given back then.
- * Threads: the command's. */
+ * Keeps: a row is valid until the next call. Threads: the command's. */
 #include "front/mongo/select.h"
-
-#include <stdlib.h>
-
-enum { ROW_BYTES_MAX = 128 * 1024 * 1024, ROWS_BETWEEN_CHECKS = 256 };
 
 struct select {
     struct command *command;
-    const struct collection *collection;
-    struct condition *condition;
-    struct arena *scratch; /* of one row */
-    struct document document;
-    bool has_document;
-    bool is_over;
-    struct matching matching;
-    struct select_figures figures;
-    bool has_ids; /* only these, ascending */
-    bytes *ids;
-    size_t id_count;
-    bool is_by_point;
-    size_t next_id;
-    struct scan *scan;
+    struct formula_run formulas;
+    struct find_view view;
+    struct find_request wanted;
+    struct find *find;
 };
 
-/* ---- opening ---------------------------------------------------------------------------------------- */
-
-static int compare_keys(const void *a, const void *b)
+static status show(void *context, struct arena *arena, const struct document *document,
+                   bytes *shown_out)
 {
-    return bytes_compare(*(const bytes *)a, *(const bytes *)b);
+    (void)context;
+    return kept_show(arena, document->key, document->bson, shown_out);
 }
 
-/* The keys of the _ids that are asked for, ascending and without doubles. */
-static status take_ids(struct select *select)
+static status go_on(void *context)
 {
-    struct arena *arena = select->command->arena;
-    struct value *ids;
-    size_t count, kept = 0;
-
-    select->has_ids = condition_ids(select->condition, arena, &ids, &count);
-    if (!select->has_ids)
-        return STATUS_OK;
-    TRY(ARENA_NEW(arena, count + 1, &select->ids));
-    for (size_t i = 0; i < count; i++)
-        TRY(kept_id_key(arena, ids[i], &select->ids[i]));
-    qsort(select->ids, count, sizeof(select->ids[0]), compare_keys);
-    for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || !bytes_equal(select->ids[kept - 1], select->ids[i]))
-            select->ids[kept++] = select->ids[i];
-    }
-    select->id_count = kept;
-    return STATUS_OK;
+    return command_check_time(context);
 }
 
-static status begin_walk(struct select *select, bytes after)
+/* A formula that refuses its operands has a number of its own. */
+static status with_fault(struct select *select, status s)
 {
-    struct scan_spec scan = { .after = after };
+    if (s.code != OK && select->formulas.refusal != 0)
+        return formula_fault(select->command->arena, &select->formulas, s, &select->command->fault);
+    return s;
+}
 
-    TRY(take_ids(select));
-    select->is_by_point = select->has_ids && kept_is_keyed_by_id(select->collection);
-    select->figures.stage = select->is_by_point ? "IDHACK" : "COLLSCAN";
-    if (!select->is_by_point)
-        return scan_open(&select->command->request, select->collection, &scan, &select->scan);
-    while (after.len > 0 && select->next_id < select->id_count &&
-           bytes_compare(select->ids[select->next_id], after) <= 0)
-        select->next_id++;
+static status prepare(struct command *command, const struct select_spec *spec, struct select **out)
+{
+    struct select *select;
+
+    TRY(ARENA_NEW(command->arena, 1, &select));
+    select->command = command;
+    select->formulas = condition_run(command, spec->condition, command->arena);
+    select->view = (struct find_view){ .show = show };
+    if (kept_is_keyed_by_id(spec->collection))
+        select->view.key_field = BYTES_LITERAL("_id");
+    select->wanted = (struct find_request){ .request = &command->request,
+                                            .collection = spec->collection,
+                                            .match = spec->condition->match,
+                                            .order = spec->order,
+                                            .view = &select->view,
+                                            .formulas = &select->formulas,
+                                            .after = spec->after,
+                                            .wanted = spec->wanted,
+                                            .is_reverse = spec->is_reverse,
+                                            .by = spec->by,
+                                            .hint = spec->hint,
+                                            .min = spec->min,
+                                            .max = spec->max,
+                                            .go_on = go_on,
+                                            .context = command };
+    *out = select;
     return STATUS_OK;
 }
 
@@ -81,112 +68,68 @@ status select_open(struct command *command, const struct select_spec *spec, stru
     struct select *select;
 
     *out = NULL;
-    TRY(ARENA_NEW(command->arena, 1, &select));
-    select->command = command;
-    select->collection = spec->collection;
-    select->condition = spec->condition;
-    select->scratch = arena_open(ROW_BYTES_MAX);
-    if (!select->scratch)
-        return status_of(OUT_OF_MEMORY, "no memory to read documents");
-    status s = begin_walk(select, spec->after);
-    if (s.code != OK)
-        select_close(select);
-    else
-        *out = select;
-    return s;
-}
-
-static void let_go(struct select *select)
-{
-    if (select->has_document)
-        document_release(&select->command->request, &select->document);
-    select->has_document = false;
-    arena_reset(select->scratch);
+    TRY(prepare(command, spec, &select));
+    TRY(find_open(&select->wanted, &select->find));
+    *out = select;
+    return STATUS_OK;
 }
 
 void select_close(struct select *select)
 {
-    if (!select)
-        return;
-    let_go(select);
-    if (select->scan)
-        scan_close(select->scan);
-    arena_close(select->scratch);
+    if (select && select->find)
+        find_close(select->find);
 }
 
-/* ---- walking ---------------------------------------------------------------------------------------- */
-
-static status read_point(struct select *select)
+/* The next part of a walk that sorts. */
+static status reopen(struct select *select)
 {
-    while (select->next_id < select->id_count) {
-        struct document_key key = { .id = select->ids[select->next_id++] };
-        select->figures.keys_examined++;
-        status s = document_read(&select->command->request, select->collection, key,
-                                 &select->document);
-        if (s.code == NOT_FOUND)
-            continue;
-        select->has_document = s.code == OK;
-        return s;
-    }
-    select->is_over = true;
-    return STATUS_OK;
-}
+    bytes position;
 
-static bool is_among(const struct select *select, bytes id)
-{
-    return bsearch(&id, select->ids, select->id_count, sizeof(select->ids[0]), compare_keys);
-}
-
-static status read_row(struct select *select)
-{
-    struct scan_row row;
-
-    while (scan_next(select->scan, &row)) {
-        if (++select->figures.keys_examined % ROWS_BETWEEN_CHECKS == 0)
-            TRY(command_check_time(select->command));
-        if (select->has_ids && !is_among(select, row.key.id))
-            continue;
-        TRY(scan_document(select->scan, &select->document));
-        select->has_document = true;
-        return STATUS_OK;
-    }
-    select->is_over = true;
-    return scan_status(select->scan);
+    TRY(find_position(select->find, select->command->arena, &position));
+    find_close(select->find);
+    select->find = NULL;
+    select->wanted.after = position;
+    return find_open(&select->wanted, &select->find);
 }
 
 status select_next(struct select *select, struct select_row *out, bool *has_out)
 {
-    *has_out = false;
-    for (;;) {
-        let_go(select);
-        TRY(select->is_by_point ? read_point(select) : read_row(select));
-        if (!select->has_document)
-            return STATUS_OK;
-        select->figures.documents_examined++;
-        *out = (struct select_row){ .key = select->document.key,
-                                    .seq = select->document.seq,
-                                    .matching = &select->matching };
-        TRY(kept_show(select->scratch, out->key, select->document.bson, &out->document));
-        TRY(condition_holds(select->command, select->condition, select->scratch, out->document,
-                            &select->matching, has_out));
-        if (*has_out)
-            return STATUS_OK;
+    struct find_row row;
+
+    TRY(with_fault(select, find_next(select->find, &row, has_out)));
+    while (!*has_out && !find_is_over(select->find)) {
+        TRY(reopen(select));
+        TRY(with_fault(select, find_next(select->find, &row, has_out)));
     }
+    if (*has_out)
+        *out = (struct select_row){ .key = row.key,
+                                    .document = row.document,
+                                    .seq = row.seq,
+                                    .has_position = row.has_position,
+                                    .position = row.position };
+    return STATUS_OK;
 }
 
-bytes select_position(const struct select *select)
+status select_position(struct select *select, struct arena *arena, bytes *out)
 {
-    if (select->scan)
-        return scan_position(select->scan);
-    return select->next_id > 0 ? select->ids[select->next_id - 1] : BYTES_NONE;
+    return find_position(select->find, arena, out);
 }
 
 bool select_is_over(const struct select *select)
 {
-    return select->is_over;
+    return find_is_over(select->find);
 }
 
-struct select_figures select_figures(const struct select *select)
+const struct find_explain *select_explain(const struct select *select)
 {
-    return select->figures;
+    return find_explain(select->find);
+}
+
+status select_count(struct command *command, const struct select_spec *spec, uint64_t *out)
+{
+    struct select *select;
+
+    *out = 0;
+    TRY(prepare(command, spec, &select));
+    return with_fault(select, find_count(&select->wanted, out, NULL));
 }

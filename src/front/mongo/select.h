@@ -11,8 +11,13 @@ struct select;
 struct select_spec {
     const struct collection *collection;
     struct condition *condition; /* borrowed */
-    bytes
-        after; /* a position of an earlier walk with the same condition; empty: from the beginning */
+    const struct order *order;   /* NULL: as they come */
+    bool is_reverse;             /* without an order: backwards */
+    enum find_hint by;           /* the way that the client wants, see query/find.h */
+    const struct index *hint;
+    bytes min, max;
+    uint64_t wanted; /* rows that will be asked for at most; 0: unknown */
+    bytes after; /* a position of an earlier walk with the same wishes; empty: from the beginning */
 };
 
 /* Borrowed until the next call. */
@@ -20,23 +25,22 @@ struct select_row {
     struct document_key key;
     bytes document; /* as clients see it */
     uint64_t seq;
-    const struct matching *matching; /* which element of an array has decided */
-};
-
-/* What a walk did, for explain and profiles. */
-struct select_figures {
-    const char *stage; /* "IDHACK", "COLLSCAN" ... */
-    uint64_t keys_examined, documents_examined;
+    bool has_position; /* the element of an array that has decided */
+    size_t position;
 };
 
 MUST_USE status select_open(struct command *command, const struct select_spec *spec,
                             struct select **out);
 MUST_USE status select_next(struct select *select, struct select_row *out, bool *has_out);
-/* Where the walk stands, for select_spec.after; borrowed until the next call. */
-bytes select_position(const struct select *select);
+/* Where the walk stands, for select_spec.after; in `arena`. */
+MUST_USE status select_position(struct select *select, struct arena *arena, bytes *out);
 /* The walk is over, and no later one will find more. */
 bool select_is_over(const struct select *select);
-struct select_figures select_figures(const struct select *select);
+const struct find_explain *select_explain(const struct select *select);
 void select_close(struct select *select);
+
+/* How many there are. */
+MUST_USE status select_count(struct command *command, const struct select_spec *spec,
+                             uint64_t *out);
 
 #endif

@@ -1,0 +1,83 @@
+/* Hint: from what a client calls an index to the index.
+ *
+ * Threads: the command's. */
+#include "front/mongo/hint.h"
+
+static bool is_pattern_of(bytes pattern, const struct index *index)
+{
+    const struct index_definition *definition = &index->definition;
+    struct document_walk walk = document_fields(pattern);
+    struct field field;
+    size_t at = 0;
+
+    if (definition->kind != INDEX_FIELDS)
+        return false;
+    while (document_next(&walk, &field)) {
+        if (at == definition->field_count ||
+            !bytes_equal(definition->fields[at].path, field.name) || !value_is_number(field.value))
+            return false;
+        bool is_descending = value_as_double(field.value) < 0;
+        if (is_descending != (definition->fields[at++].order == KEY_DESCENDING))
+            return false;
+    }
+    return at == definition->field_count;
+}
+
+/* {_id: 1}, which every collection has. */
+static bool is_id_pattern(bytes pattern)
+{
+    struct value order;
+
+    return document_field_count(pattern) == 1 && document_find(pattern, "_id", &order) &&
+           value_is_number(order) && value_as_double(order) > 0;
+}
+
+static bool find_by_pattern(const struct collection *collection, bytes pattern, struct hint *out)
+{
+    struct value natural;
+
+    if (document_find(pattern, "$natural", &natural)) {
+        out->by = FIND_NATURAL;
+        out->is_reverse = value_is_number(natural) && value_as_double(natural) < 0;
+        return true;
+    }
+    if (is_id_pattern(pattern)) {
+        out->by = FIND_BY_KEY;
+        return true;
+    }
+    for (size_t i = 0; i < collection->index_count; i++) {
+        if (is_pattern_of(pattern, &collection->indexes[i])) {
+            *out = (struct hint){ .by = FIND_BY_INDEX, .index = &collection->indexes[i] };
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_by_name(const struct collection *collection, bytes name, struct hint *out)
+{
+    if (bytes_equal(name, BYTES_LITERAL("_id_"))) {
+        out->by = FIND_BY_KEY;
+        return true;
+    }
+    *out = (struct hint){ .by = FIND_BY_INDEX, .index = collection_index(collection, name) };
+    return out->index && out->index->definition.kind == INDEX_FIELDS;
+}
+
+status hint_read(struct command *command, const struct collection *collection, struct value value,
+                 struct hint *out)
+{
+    bool is_found = true;
+
+    *out = (struct hint){ .by = FIND_ANY_WAY };
+    if (!collection)
+        return STATUS_OK;
+    if (value.type == VALUE_DOCUMENT && document_field_count(value_document(value)) > 0)
+        is_found = find_by_pattern(collection, value_document(value), out);
+    else if (value.type == VALUE_STRING)
+        is_found = find_by_name(collection, value_text(value), out);
+    if (is_found && (!out->index || out->index->state == INDEX_READY))
+        return STATUS_OK;
+    return command_fail(command, ERROR_BadValue,
+                        "hint provided does not correspond to an existing index");
+}
