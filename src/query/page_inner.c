@@ -108,66 +108,127 @@ static void add_explained(struct query_explain *sum, const struct query_explain 
     sum->loaded_bytes += more->loaded_bytes;
 }
 
-/* All rows of the inner query, whatever work that is: a part of them would be of no use. What a page took is
- * given back, but for where it ended. */
-static status collect(struct list *list, const struct run *run, struct query_explain *explain)
+/* ---- running ---------------------------------------------------------------------------------------- */
+
+/* What is done for one page of the outermost query. */
+struct work {
+    const struct run *run;
+    struct query_explain explain; /* of what was really looked at; the path is in `notes` */
+    struct arena *notes;
+};
+
+/* A query over rows in memory, as far as it goes within one page. Its rows are no documents that were loaded. */
+static status run_over(struct work *work, const struct query *query, const struct list *list,
+                       const struct run *page)
+{
+    const struct query_source source = { .request = work->run->source->request,
+                                         .arena = work->run->source->arena,
+                                         .items = list->items,
+                                         .item_count = list->count,
+                                         .now = work->run->source->now };
+    struct query alone = *query;
+
+    alone.inner = NULL;
+    TRY(query_run_page(&alone, &source, page->limits, page->page->state, page->sink, page->context,
+                       page->page));
+    work->explain.joined += page->page->explain.rows + page->page->explain.joined;
+    return STATUS_OK;
+}
+
+static status run_over_documents(struct work *work, const struct query *query,
+                                 const struct run *page)
+{
+    TRY(query_run_page(query, work->run->source, page->limits, page->page->state, page->sink,
+                       page->context, page->page));
+    TRY(arena_copy(work->notes, page->page->explain.path, &page->page->explain.path));
+    add_explained(&work->explain, &page->page->explain);
+    return STATUS_OK;
+}
+
+static status collect(struct work *work, const struct query *query, struct list *out);
+
+/* Opens a list and puts all rows of the query that is within this one into it; without one there is no list. */
+static status collect_inner(struct work *work, const struct query *query, struct list *out)
+{
+    *out = (struct list){ .query = query->inner };
+    if (!query->inner)
+        return STATUS_OK;
+    out->arena = arena_open(LIMIT_QUERY_INNER_BYTES);
+    if (!out->arena)
+        return status_of(OUT_OF_MEMORY, "there is no memory for the rows of a subquery");
+    return collect(work, query->inner, out);
+}
+
+static void close_list(struct work *work, struct list *list, status *s)
+{
+    /* The message of a failure may live in the arena of the list. */
+    if (s->code != OK)
+        *s = status_fail(work->run->arena, s->code, "%s", s->message);
+    if (list->arena)
+        arena_close(list->arena);
+}
+
+/* All rows of a query, whatever work that is: a part of them would be of no use. What a page took is given back,
+ * but for where it ended. */
+static status collect(struct work *work, const struct query *query, struct list *out)
 {
     const struct query_limits limits = { .items = LIMIT_QUERY_SORT_ROWS,
                                          .rows = UINT64_MAX,
                                          .loaded_bytes = UINT64_MAX };
-    struct query_page page = { 0 };
+    struct query_page done = { 0 };
+    const struct run page = { .limits = &limits, .sink = take_row, .context = out, .page = &done };
+    struct list inner;
+    status s = collect_inner(work, query, &inner);
 
-    do {
-        arena_position mark = arena_mark(run->arena);
-        bytes state = page.state;
-        TRY(query_run_page(list->query, run->source, &limits, state, take_row, list, &page));
-        TRY(arena_copy(list->arena, page.state, &page.state));
-        TRY(arena_copy(list->arena, page.explain.path, &page.explain.path));
-        add_explained(explain, &page.explain);
-        arena_release(run->arena, mark);
-    } while (page.state.len);
-    put_in_order(list);
-    return STATUS_OK;
+    while (s.code == OK) {
+        arena_position mark = arena_mark(work->run->arena);
+        s = query->inner ? run_over(work, query, &inner, &page)
+                         : run_over_documents(work, query, &page);
+        if (s.code != OK || done.state.len == 0)
+            break;
+        s = arena_copy(work->notes, done.state, &done.state);
+        arena_release(work->run->arena, mark);
+    }
+    close_list(work, &inner, &s);
+    if (s.code == OK)
+        put_in_order(out);
+    return s;
 }
 
-static status run_over_list(const struct list *list, const struct run *run, bytes state)
+static status run_outermost(struct work *work, bytes state)
 {
-    const struct query_source source = { .request = run->source->request,
-                                         .arena = run->source->arena,
-                                         .items = list->items,
-                                         .item_count = list->count,
-                                         .now = run->source->now };
+    const struct run *run = work->run;
     const struct query_limits limits = { .items = run->limits->items,
                                          .output_bytes = run->limits->output_bytes,
                                          .rows = UINT64_MAX,
                                          .loaded_bytes = UINT64_MAX };
-    struct query outer = *run->query;
+    struct run page = *run;
+    struct list inner;
+    status s = collect_inner(work, run->query, &inner);
 
-    outer.inner = NULL;
-    return query_run_page(&outer, &source, &limits, state, run->sink, run->context, run->page);
+    page.limits = &limits;
+    run->page->state = state;
+    if (s.code == OK)
+        s = run_over(work, run->query, &inner, &page);
+    close_list(work, &inner, &s);
+    return s;
 }
 
 status run_inner(struct run *run, bytes state)
 {
-    struct list list = { .query = run->query->inner, .arena = arena_open(LIMIT_QUERY_INNER_BYTES) };
-    struct query_explain explain = { 0 };
+    struct work work = { .run = run, .notes = arena_open(LIMIT_QUERY_INNER_BYTES) };
 
-    if (!list.arena)
+    if (!work.notes)
         return status_of(OUT_OF_MEMORY, "there is no memory for the rows of a subquery");
-    status s = collect(&list, run, &explain);
-    if (s.code == OK)
-        s = run_over_list(&list, run, state);
-    /* Rows of the list are no documents. */
-    explain.joined += run->page->explain.rows;
+    status s = run_outermost(&work, state);
     run->page->explain.rows = 0;
+    run->page->explain.joined = 0;
     run->page->explain.documents = 0;
     run->page->explain.loaded_bytes = 0;
-    add_explained(&run->page->explain, &explain);
+    add_explained(&run->page->explain, &work.explain);
+    run->page->explain.path = BYTES_NONE;
     if (s.code == OK)
-        s = arena_copy(run->arena, explain.path, &run->page->explain.path);
-    /* The message of a failure may live in the arena of the list. */
-    if (s.code != OK)
-        s = status_fail(run->arena, s.code, "%s", s.message);
-    arena_close(list.arena);
+        s = arena_copy(run->arena, work.explain.path, &run->page->explain.path);
+    arena_close(work.notes);
     return s;
 }
