@@ -113,9 +113,9 @@ static bool can_order(const struct plan *p)
 static bool choose_form(struct plan *p)
 {
     const struct query *query = p->query;
-    bool is_limited = query->has_skip && query->limit > UINT64_MAX - query->skip;
+    bool is_endless = query->has_skip && query->limit > UINT64_MAX - query->skip;
 
-    if (!sql_layout_fits(&p->layout, query) || p->layout.from.len == 0 || is_limited ||
+    if (!sql_layout_fits(&p->layout, query) || p->layout.from.len == 0 || is_endless ||
         !client_can_limit(p) || (query->is_distinct && !can_tell_apart(p)))
         return false;
     if (query->aggregate_count || p->layout.groups.count) {

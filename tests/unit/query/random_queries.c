@@ -104,7 +104,7 @@ static void check_world(enum backing backing, uint64_t seed, size_t queries)
 
 TEST(random_queries, every_index_answers_as_a_list_does_on_memory)
 {
-    EACH_SEED(seed, 10)
+    EACH_SEED(seed, 6)
         check_world(ON_MEMORY, seed, QUERIES);
 }
 
