@@ -217,6 +217,7 @@ static status house_open(struct house *house, const struct config *config, enum 
         .log = &house->log,
         .metrics = &house->metrics,
         .is_read_only = command == COMMAND_CHECK,
+        .predicate = mongo_index_predicate,
         .purger_pause_s = config->purger_pause_s,
     };
     TRY_GOTO(engine_open(storage, house->sweep, &options, arena, &house->engine), done);

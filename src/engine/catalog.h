@@ -64,7 +64,7 @@ struct index {
     struct index_definition definition;
     const struct path **paths;           /* parsed fields */
     const struct path_pattern *patterns; /* parsed, of INDEX_PATHS: included, then excluded */
-    bytes failure;                       /* INDEX_FAILED: why, with the documents that clash */
+    bytes failure; /* INDEX_FAILED: index_failure_text(), index_failure_key() */
     struct index_progress *progress;
 };
 
@@ -163,13 +163,32 @@ MUST_USE status index_drop(struct engine *engine, struct arena *arena, bytes dat
 /* Changes or adds the expiry of a single-field index. INDEX_NO_EXPIRY ends it. */
 MUST_USE status index_set_expiry(struct engine *engine, struct arena *arena, bytes database,
                                  bytes name, bytes index_name, int32_t expire_after_s);
+/* Both in one durable step. */
+struct index_change {
+    bytes name;
+    bool sets_expiry;
+    int32_t expire_after_s; /* as for index_set_expiry */
+    bool sets_options;
+    bytes options;
+};
+MUST_USE status index_change(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                             const struct index_change *wanted);
 /* All TTL indexes of the server off or on at once (M-4). */
 MUST_USE status engine_set_date_rules_acting(struct engine *engine, struct arena *arena,
                                              bool is_acting);
+bool engine_are_date_rules_acting(const struct engine *engine);
 
 /* Per mille of the documents seen, 1000 when ready; a lazy index is below while it lags behind. */
 unsigned index_progress_per_mille(const struct index *index);
-/* One batch of an unfinished build, or of what a lazy index lags behind; *has_more_out is false if there is none. */
+/* Of an index that could not be built: why, with the documents that clash, and the values that they have in
+ * common, as a document by field (empty if that is not why). */
+/* The values of an encoded entry that the document has in the index, by field; null where it has none. */
+MUST_USE status index_entry_values(struct arena *arena, const struct index *index, bytes document,
+                                   bytes entry, bytes *out);
+bytes index_failure_text(const struct index *index);
+bytes index_failure_key(const struct index *index);
+/* One batch of an unfinished build, or of what a lazy index lags behind; *has_more_out is false if there is
+ * none. Whoever waits for a build may help with it: one batch at a time is under way. */
 MUST_USE status engine_build_step(struct engine *engine, bool *has_more_out);
 /* Works on index builds and lazy indexes until nothing is left (manual engines, and tests). */
 MUST_USE status engine_build_indexes(struct engine *engine);

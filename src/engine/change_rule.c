@@ -110,11 +110,6 @@ status rule_add(struct change *change, struct collection *next, const struct ind
     return STATUS_OK;
 }
 
-struct new_expiry {
-    bytes index_name;
-    int32_t expire_after_s;
-};
-
 status rule_check_expiry(struct arena *arena, const struct index_definition *definition,
                          int64_t seconds)
 {
@@ -132,22 +127,17 @@ status rule_check_expiry(struct arena *arena, const struct index_definition *def
     return STATUS_OK;
 }
 
-static status alter_expiry(struct change *change, struct collection *next, const void *what)
+static status alter_expiry(struct change *change, struct collection *next, struct index *index,
+                           int32_t expire_after_s)
 {
-    const struct new_expiry *expiry = what;
-    struct index *index = (struct index *)(uintptr_t)collection_index(next, expiry->index_name);
-
-    if (!index)
-        return change_fail_named(change->arena, NOT_FOUND, "there is no index '%.*s'",
-                                 expiry->index_name);
-    TRY(rule_check_expiry(change->arena, &index->definition, expiry->expire_after_s));
-    index->definition.expire_after_s = expiry->expire_after_s;
+    TRY(rule_check_expiry(change->arena, &index->definition, expire_after_s));
+    index->definition.expire_after_s = expire_after_s;
     struct date_rule *rule = rule_of_index(next, index->id);
-    if (expiry->expire_after_s == INDEX_NO_EXPIRY)
+    if (expire_after_s == INDEX_NO_EXPIRY)
         return rule_retire(change, next, index->id);
     if (!rule)
         return rule_add(change, next, index);
-    int64_t ttl_ms = (int64_t)expiry->expire_after_s * 1000;
+    int64_t ttl_ms = (int64_t)expire_after_s * 1000;
     if (ttl_ms > rule->ttl_ms) /* a shorter ttl kills whoever the longer one had killed */
         TRY(settle(change, next, rule));
     else if (change_is_populated(change, next))
@@ -156,12 +146,39 @@ static status alter_expiry(struct change *change, struct collection *next, const
     return STATUS_OK;
 }
 
+static status alter_index(struct change *change, struct collection *next, const void *what)
+{
+    const struct index_change *wanted = what;
+    struct index *index = (struct index *)(uintptr_t)collection_index(next, wanted->name);
+
+    if (!index)
+        return change_fail_named(change->arena, NOT_FOUND, "there is no index '%.*s'",
+                                 wanted->name);
+    if (wanted->sets_options)
+        TRY(arena_copy(next->memory, wanted->options, &index->definition.options));
+    return wanted->sets_expiry ? alter_expiry(change, next, index, wanted->expire_after_s)
+                               : STATUS_OK;
+}
+
+status index_change(struct engine *engine, struct arena *arena, bytes database, bytes name,
+                    const struct index_change *wanted)
+{
+    return change_collection(engine, arena, database, name, alter_index, wanted);
+}
+
 status index_set_expiry(struct engine *engine, struct arena *arena, bytes database, bytes name,
                         bytes index_name, int32_t expire_after_s)
 {
-    struct new_expiry expiry = { .index_name = index_name, .expire_after_s = expire_after_s };
+    struct index_change wanted = { .name = index_name,
+                                   .sets_expiry = true,
+                                   .expire_after_s = expire_after_s };
 
-    return change_collection(engine, arena, database, name, alter_expiry, &expiry);
+    return index_change(engine, arena, database, name, &wanted);
+}
+
+bool engine_are_date_rules_acting(const struct engine *engine)
+{
+    return !atomic_load(&engine->are_date_rules_off);
 }
 
 static status switch_rules(struct change *change, struct collection *next, bool is_acting)

@@ -47,6 +47,8 @@ struct write_op {
     uint64_t seq;
     uint64_t birth_seq;
     int64_t written_at_s;
+    uint32_t duplicate_index; /* DUPLICATE_KEY: id of the unique index */
+    bytes duplicate_values;   /* and the entry that another document has there, encoded */
 };
 
 enum write_mode {

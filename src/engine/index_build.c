@@ -7,13 +7,16 @@
  * same key; the failure names both.
  *
  * Keeps: entries are added under the document's latch, after its locator was read again.
- * Threads: one builder; writers are never kept waiting for longer than one batch.
+ * Threads: one batch at a time (build_lock), on the builder's own thread or on that of a request that waits
+ * for the build; writers are never kept waiting for longer than one batch.
  * Start reading at engine_build_indexes(). */
 #include "engine/index.h"
 #include "engine/lane.h"
 #include "engine/state.h"
 
 #include <inttypes.h>
+
+#include "base/block.h"
 
 enum { BATCH_BYTES = 8 * 1024 * 1024 };
 
@@ -161,8 +164,19 @@ static status read_batch(struct build *build)
     return s;
 }
 
-static status clash(struct build *build, const struct build_item *item, const struct stamp *other,
-                    bytes other_key)
+/* Behind the sentence: the values that two documents have in common. */
+static status append_key(struct build *build, struct buffer *out, bytes document, bytes values)
+{
+    bytes key;
+
+    TRY(index_entry_values(build->arena, build->index, document, values, &key));
+    buffer_append_byte(out, 0);
+    buffer_append(out, key);
+    return STATUS_OK;
+}
+
+static status clash(struct build *build, const struct build_item *item, bytes values,
+                    const struct stamp *other, bytes other_key)
 {
     struct buffer text = buffer_in(build->arena);
     struct storage_value pin;
@@ -181,6 +195,7 @@ static status clash(struct build *build, const struct build_item *item, const st
     buffer_append_format(&text, " have the same key in the unique index '%.*s'",
                          (int)build->index->definition.name.len,
                          (const char *)build->index->definition.name.data);
+    TRY(append_key(build, &text, item->document, values));
     return buffer_finish(&text, &build->failure);
 }
 
@@ -217,7 +232,7 @@ static status look_for_clash(struct build *build, const struct build_item *item,
             s = document_judge(build->engine, view, build->arena, build->collection, &stamp,
                                build->request->now, &verdict);
         if (s.code == OK && verdict == ALIVE)
-            s = clash(build, item, &stamp, other_key);
+            s = clash(build, item, values, &stamp, other_key);
     }
     if (s.code == OK)
         s = storage_scan_status(scan);
@@ -233,7 +248,7 @@ static status look_inside_batch(struct build *build, size_t at, bytes values)
         const struct build_item *other = &build->items[i];
         for (size_t k = 0; other->is_current && k < other->entries.count; k++) {
             if (bytes_equal(other->entries.items[k].values, values))
-                TRY(clash(build, &build->items[at], &other->stamp, other->key));
+                TRY(clash(build, &build->items[at], values, &other->stamp, other->key));
         }
     }
     return STATUS_OK;
@@ -398,7 +413,7 @@ static const struct index *find_work(const struct request *request, uint64_t tur
 }
 
 /* One batch of the build or the backlog whose turn it is. */
-status engine_build_step(struct engine *engine, bool *has_more_out)
+static status build_whose_turn_it_is(struct engine *engine, bool *has_more_out)
 {
     struct arena *arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
     struct request request;
@@ -430,6 +445,18 @@ done:
     if (s.code != OK)
         s = status_of(s.code, status_code_sentence(s.code));
     arena_close(arena);
+    return s;
+}
+
+status engine_build_step(struct engine *engine, bool *has_more_out)
+{
+    bool is_marked = block_begin();
+
+    pthread_mutex_lock(&engine->build_lock);
+    status s = build_whose_turn_it_is(engine, has_more_out);
+    pthread_mutex_unlock(&engine->build_lock);
+    if (is_marked)
+        block_end();
     return s;
 }
 

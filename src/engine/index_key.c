@@ -341,3 +341,61 @@ const struct index *index_by_id(const struct collection *collection, uint32_t id
     }
     return NULL;
 }
+
+/* ---- entries as people read them -------------------------------------------------------------------- */
+
+/* The value at the front of the encoded entry, among those that the path leads to. */
+static struct value value_of_entry(struct arena *arena, const struct path_values *reached,
+                                   enum key_order order, bytes entry)
+{
+    for (size_t i = 0; i < reached->count; i++) {
+        struct buffer encoded = buffer_in(arena);
+        key_append_value(&encoded, reached->items[i], order);
+        if (!encoded.is_failed && bytes_starts_with(entry, bytes_of(encoded.data, encoded.len)))
+            return reached->items[i];
+    }
+    return (struct value){ .type = VALUE_MISSING };
+}
+
+status index_entry_values(struct arena *arena, const struct index *index, bytes document,
+                          bytes entry, bytes *out)
+{
+    const struct index_definition *definition = &index->definition;
+    struct buffer key = buffer_in(arena);
+    size_t begun = document_begin(&key);
+
+    if (definition->is_per_partition) /* what stands in front is not of its fields */
+        entry = BYTES_NONE;
+    for (size_t i = 0; i < definition->field_count; i++) {
+        enum key_order order = definition->fields[i].order;
+        struct path_values reached;
+        TRY(path_collect(arena, index->paths[i], document, &reached));
+        struct value value = entry.len > 0 ? value_of_entry(arena, &reached, order, entry)
+                                           : reached.items[0];
+        if (value.type == VALUE_MISSING || value.type == VALUE_UNDEFINED)
+            value = (struct value){ .type = VALUE_NULL };
+        document_append(&key, definition->fields[i].path, value);
+        entry = bytes_from(entry, key_value_length(entry, order));
+    }
+    document_end(&key, begun);
+    return buffer_finish(&key, out);
+}
+
+static size_t sentence_len(bytes failure)
+{
+    const uint8_t *end = failure.len ? memchr(failure.data, 0, failure.len) : NULL;
+
+    return end ? (size_t)(end - failure.data) : failure.len;
+}
+
+bytes index_failure_text(const struct index *index)
+{
+    return bytes_of(index->failure.data, sentence_len(index->failure));
+}
+
+bytes index_failure_key(const struct index *index)
+{
+    size_t len = sentence_len(index->failure);
+
+    return len < index->failure.len ? bytes_from(index->failure, len + 1) : BYTES_NONE;
+}

@@ -144,6 +144,7 @@ struct engine {
 
     struct purger purger;
     struct worker builder;
+    pthread_mutex_t build_lock; /* one batch at a time */
     _Atomic uint64_t build_turn;
     struct worker timekeeper;
 };

@@ -409,14 +409,16 @@ static status check_pending(struct write *write, const struct document_change *m
 }
 
 static status check_unique(struct write *write, struct document_change *change,
-                           const struct index_entries *entries, bytes document)
+                           const struct index_entries *entries, struct write_op *op)
 {
     for (size_t i = 0; i < entries->count; i++) {
         const struct index_entry *entry = &entries->items[i];
         if (!is_unique_entry(change->collection, entry))
             continue;
-        TRY(check_pending(write, change, entry, document));
-        TRY(check_stored(write, change, entry, document));
+        op->duplicate_index = entry->index_id;
+        op->duplicate_values = entry->values;
+        TRY(check_pending(write, change, entry, op->document));
+        TRY(check_stored(write, change, entry, op->document));
     }
     for (size_t i = 0; i < entries->count; i++) {
         const struct index_entry *entry = &entries->items[i];
@@ -455,7 +457,7 @@ static status decide(struct write *write, struct write_op *op, struct step_of_wr
     TRY(find_change(write, step, &change));
     TRY(check_precondition(write->request->arena, op, change));
     if (op->kind != WRITE_DELETE)
-        TRY(check_unique(write, change, &step->entries, op->document));
+        TRY(check_unique(write, change, &step->entries, op));
     op->was_there = change->is_visible;
     change->is_touched = true;
     change->has_new = change->is_visible = op->kind != WRITE_DELETE;

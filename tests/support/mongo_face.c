@@ -23,7 +23,10 @@ void mongo_face_open_with(struct mongo_face *f, const struct mongo_options *opti
 {
     memset(f, 0, sizeof(*f));
     f->options = *options;
-    world_open(&f->world, ON_MEMORY);
+    world_prepare(&f->world, ON_MEMORY);
+    f->world.predicate = mongo_index_predicate;
+    CHECK_OK(world_start(&f->world));
+    CHECK_OK(database_create(f->world.engine, f->world.arena, BYTES_LITERAL("db"), BYTES_NONE));
     open_face(f);
 }
 

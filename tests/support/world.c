@@ -98,7 +98,7 @@ static status open_engine(struct world *w)
         .clock = w->clock,
         .log = &w->log,
         .metrics = &w->metrics,
-        .predicate = is_field_one,
+        .predicate = w->predicate ? w->predicate : is_field_one,
         .is_manual = !w->is_threaded,
         .mark_worth_bytes = w->mark_worth_bytes,
     };

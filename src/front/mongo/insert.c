@@ -9,6 +9,7 @@
  *
  * Keeps: nothing is touched after the commit was queued. Start reading at serve_insert(). */
 #include "front/mongo/handlers.h"
+#include "front/mongo/index_build.h"
 #include "front/mongo/kept.h"
 #include "front/mongo/write_errors.h"
 
@@ -36,6 +37,8 @@ static status note_outcome(struct command *command, struct insertion *insertion,
     struct fault fault = fault_of(op->outcome);
     if (op->outcome.code == EXISTS)
         TRY(kept_fault_duplicate_id(command, insertion->name, insertion->ids[at], &fault));
+    else if (op->outcome.code == DUPLICATE_KEY)
+        TRY(index_fault_of_write(command, insertion->name, op, &fault));
     return write_errors_add(&insertion->errors, insertion->numbers[at], &fault);
 }
 

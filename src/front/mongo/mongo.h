@@ -29,6 +29,10 @@ MUST_USE status mongo_announce(struct mongo *face, const char *address);
 /* The context of the protocol is a struct mongo. */
 const struct protocol *mongo_protocol(void);
 
+/* Decides for the engine which documents a partial index holds; whether clients are served or not, because
+ * collections may have such indexes. */
+bool mongo_index_predicate(void *context, bytes predicate, bytes document);
+
 /* Every command as rows of a Markdown table, for the docs. */
 void mongo_describe_commands(struct buffer *out);
 

@@ -1,0 +1,191 @@
+/* Index build: waiting for builds, showing them, and the errors of unique indexes.
+ *
+ * The engine registers an index at once and builds it in the background, also after a restart. A client that
+ * creates an index is answered when it is ready, so its command waits; and since it waits anyway it helps, one
+ * batch at a time, which makes a build as fast as its client is patient.
+ *
+ * Threads: the command's; it is marked as waiting for the whole build. index_fault_of_write may be called on
+ * the committing thread. */
+#include "front/mongo/index_build.h"
+
+#include "base/block.h"
+
+/* ---- duplicates ------------------------------------------------------------------------------------- */
+
+static void append_pattern(struct command *command, struct buffer *out, const struct index *index)
+{
+    struct value row, key;
+
+    if (index->definition.options.len > 0 &&
+        document_find(index->definition.options, "mongo", &row) && row.type == VALUE_DOCUMENT &&
+        document_find(value_document(row), "key", &key)) {
+        document_append(out, BYTES_LITERAL("keyPattern"), key);
+        return;
+    }
+    size_t begun = reply_begin(out, "keyPattern");
+    for (size_t i = 0; i < index->definition.field_count; i++) {
+        const struct index_field *field = &index->definition.fields[i];
+        const char *name = arena_format(command->arena, "%.*s", (int)field->path.len,
+                                        (const char *)field->path.data);
+        if (name)
+            reply_int32(out, name, field->order == KEY_DESCENDING ? -1 : 1);
+    }
+    document_end(out, begun);
+}
+
+status index_fault_duplicate(struct command *command, bytes name, const struct index *index,
+                             bytes key, struct fault *out)
+{
+    struct buffer shown = buffer_in(command->arena), details = buffer_in(command->arena);
+    struct document_walk walk = document_fields(key);
+    bytes namespace = command_namespace(command, name);
+    struct field field;
+    size_t count = 0;
+
+    while (document_next(&walk, &field)) {
+        buffer_append_text(&shown, count++ > 0 ? ", " : " ");
+        buffer_append(&shown, field.name);
+        buffer_append_text(&shown, ": ");
+        json_write_value(&shown, field.value);
+    }
+    size_t begun = document_begin(&details);
+    append_pattern(command, &details, index);
+    reply_document(&details, "keyValue", key);
+    document_end(&details, begun);
+    if (shown.is_failed)
+        return arena_exhausted(command->arena);
+    bytes index_name = index->definition.name;
+    *out = (struct fault){ .code = ERROR_DuplicateKey };
+    out->message = arena_format(command->arena,
+                                "E11000 duplicate key error collection: %.*s index: %.*s dup key: "
+                                "{%.*s }",
+                                (int)namespace.len, (const char *)namespace.data,
+                                (int)index_name.len, (const char *)index_name.data, (int)shown.len,
+                                (const char *)shown.data);
+    return buffer_finish(&details, &out->details);
+}
+
+status index_fault_of_write(struct command *command, bytes name, const struct write_op *op,
+                            struct fault *out)
+{
+    const struct collection *collection = op->collection;
+    bytes key;
+
+    *out = fault_of(op->outcome);
+    for (size_t i = 0; i < collection->index_count; i++) {
+        const struct index *index = &collection->indexes[i];
+        if (index->id != op->duplicate_index)
+            continue;
+        TRY(index_entry_values(command->arena, index, op->document, op->duplicate_values, &key));
+        return index_fault_duplicate(command, name, index, key, out);
+    }
+    return STATUS_OK; /* made while the write was on its way: the sentence has to do */
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------------- */
+
+static status fail_build(struct command *command, bytes name, const struct index *index)
+{
+    bytes key = index_failure_key(index), why = index_failure_text(index);
+
+    if (key.len > 0) {
+        TRY(index_fault_duplicate(command, name, index, key, &command->fault));
+        return status_of(INVALID, "the command failed");
+    }
+    return command_fail(command, ERROR_CannotCreateIndex, "the index '%.*s' cannot be built: %.*s",
+                        (int)index->definition.name.len, (const char *)index->definition.name.data,
+                        (int)why.len, (const char *)why.data);
+}
+
+/* Whoever asked for the index is told that there is none, so there must be none. */
+static status drop_again(struct command *command, bytes name, bytes index_name, status failed)
+{
+    status s = index_drop(command->face->engine, command->arena, command->database, name,
+                          index_name);
+
+    return s.code == OK || s.code == NOT_FOUND ? failed : s;
+}
+
+/* One look at the index, and one batch if it is not ready. */
+static status go_on(struct command *command, bytes name, bytes index_name, bool *is_ready)
+{
+    const struct collection *collection;
+    bool has_more;
+
+    *is_ready = false;
+    TRY(command_renew(command));
+    TRY(command_find(command, name, &collection));
+    const struct index *index = collection ? collection_index(collection, index_name) : NULL;
+    if (!index)
+        return command_fail(command, ERROR_IndexBuildAborted,
+                            "the index '%.*s' was dropped while it was built", (int)index_name.len,
+                            (const char *)index_name.data);
+    if (index->state == INDEX_FAILED)
+        return drop_again(command, name, index_name, fail_build(command, name, index));
+    *is_ready = index->state == INDEX_READY;
+    if (*is_ready)
+        return STATUS_OK;
+    status s = command_check_time(command);
+    if (s.code != OK)
+        return drop_again(command, name, index_name, s);
+    return engine_build_step(command->face->engine, &has_more);
+}
+
+status index_build_await(struct command *command, bytes name, bytes index_name)
+{
+    bool is_marked = block_begin(), is_ready = false;
+    status s = STATUS_OK;
+
+    while (s.code == OK && !is_ready)
+        s = go_on(command, name, index_name, &is_ready);
+    if (is_marked)
+        block_end();
+    return s;
+}
+
+/* ---- showing ---------------------------------------------------------------------------------------- */
+
+static void append_build(struct buffer *out, struct command *command,
+                         const struct collection *collection, const struct index *index)
+{
+    const struct collection_definition *definition = &collection->definition;
+    const char *namespace = arena_format(command->arena, "%.*s.%.*s", (int)definition->database.len,
+                                         (const char *)definition->database.data,
+                                         (int)definition->name.len,
+                                         (const char *)definition->name.data);
+    unsigned done = index_progress_per_mille(index);
+
+    reply_text(out, "type", "op");
+    reply_text(out, "desc", "IndexBuilds");
+    reply_bool(out, "active", true);
+    reply_text(out, "op", "command");
+    reply_text(out, "ns", namespace ? namespace : "");
+    size_t inner = reply_begin(out, "command");
+    reply_bytes(out, "createIndexes", definition->name);
+    size_t list = reply_begin_array(out, "indexes"), row = reply_begin(out, "0");
+    reply_bytes(out, "name", index->definition.name);
+    document_end(out, row);
+    document_end(out, list);
+    document_end(out, inner);
+    reply_text(out, "msg", "Index Build: scanning collection");
+    size_t progress = reply_begin(out, "progress");
+    reply_int64(out, "done", done);
+    reply_int64(out, "total", 1000);
+    document_end(out, progress);
+}
+
+void index_build_append(struct command *command, struct buffer *array, size_t *count)
+{
+    char room[REPLY_INDEX_BYTES];
+
+    for (size_t i = 0; i < catalog_collection_count(&command->request); i++) {
+        const struct collection *collection = catalog_collection(&command->request, i);
+        for (size_t k = 0; k < collection->index_count; k++) {
+            if (collection->indexes[k].state != INDEX_BUILDING)
+                continue;
+            size_t row = reply_begin(array, reply_index((*count)++, room));
+            append_build(array, command, collection, &collection->indexes[k]);
+            document_end(array, row);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/* Index builds as clients wait for them and see them, and the errors of unique indexes. Inside the face
+ * only. */
+#ifndef FRONT_MONGO_INDEX_BUILD_H
+#define FRONT_MONGO_INDEX_BUILD_H
+
+#include "front/mongo/index_spec.h"
+
+/* Returns when the index is ready, and helps to build it. One that cannot be built is dropped again, and
+ * raises DuplicateKey or what else is in the way; one that somebody drops raises IndexBuildAborted. Renews the
+ * request of the command. */
+MUST_USE status index_build_await(struct command *command, bytes name, bytes index_name);
+
+/* The row of each build under way for $currentOp, appended to an array that has *count rows. */
+void index_build_append(struct command *command, struct buffer *array, size_t *count);
+
+/* Two documents would have the same key in a unique index: sentence, keyPattern, keyValue. `key` is the
+ * document of their common values. */
+MUST_USE status index_fault_duplicate(struct command *command, bytes name,
+                                      const struct index *index, bytes key, struct fault *out);
+/* The same for an operation whose outcome is DUPLICATE_KEY. */
+MUST_USE status index_fault_of_write(struct command *command, bytes name, const struct write_op *op,
+                                     struct fault *out);
+
+#endif
