@@ -53,8 +53,9 @@ static status update_existing(struct command *command, struct changing *changing
                              .decide = decide,
                              .context = changing,
                              .wants_documents = changing->wish->wants_documents };
-    status s = modify_run(command, &modify);
 
+    TRY(modify_choose(command, &modify, changing->wish->sort, changing->wish->hint));
+    status s = modify_run(command, &modify);
     out->matched = modify.matched;
     out->changed = modify.changed;
     out->before = modify.matched ? modify.before : BYTES_NONE;
@@ -188,7 +189,7 @@ static status run_statement(struct command *command, struct updating *updating, 
         { "sort",           ARGUMENT_DOCUMENT,         false},
         { "upsertSupplied", ARGUMENT_IGNORED,          false},
     };
-    enum { Q, U, C, MULTI, UPSERT, ARRAY_FILTERS };
+    enum { Q, U, C, MULTI, UPSERT, ARRAY_FILTERS, HINT, COLLATION, SORT };
     struct value given[ARRAY_COUNT(table)];
     struct change_result result = { 0 };
 
@@ -198,7 +199,9 @@ static status run_statement(struct command *command, struct updating *updating, 
                                 .let = updating->let,
                                 .update = given[U],
                                 .is_multi = argument_flag(given[MULTI], false),
-                                .is_upsert = argument_flag(given[UPSERT], false) };
+                                .is_upsert = argument_flag(given[UPSERT], false),
+                                .sort = argument_document(given[SORT]),
+                                .hint = given[HINT] };
     if (given[ARRAY_FILTERS].type == VALUE_ARRAY)
         wish.array_filters = value_document(given[ARRAY_FILTERS]);
     TRY(retry_check_single(command, wish.is_multi));

@@ -11,6 +11,8 @@ struct change_wish {
     struct value update; /* operators or a replacement */
     bytes array_filters; /* an array, or empty */
     bool is_multi, is_upsert;
+    bytes sort; /* which one, where one is wanted; a document */
+    struct value hint;
     bool wants_documents; /* as they were and are, of one document */
 };
 

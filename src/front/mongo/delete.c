@@ -28,7 +28,7 @@ static status run_statement(struct command *command, bytes name,
         { "collation", ARGUMENT_DOCUMENT,         false},
         { "hint",      ARGUMENT_DOCUMENT_OR_TEXT, false},
     };
-    enum { Q, LIMIT };
+    enum { Q, LIMIT, COLLATION, HINT };
     struct value given[ARRAY_COUNT(table)];
     struct modify modify = { .collection = collection, .name = name, .decide = decide };
 
@@ -41,6 +41,7 @@ static status run_statement(struct command *command, bytes name,
     modify.is_multi = limit == 0;
     TRY(retry_check_single(command, modify.is_multi));
     TRY(condition_make(command, command->arena, value_document(given[Q]), let, &modify.condition));
+    TRY(modify_choose(command, &modify, BYTES_NONE, given[HINT]));
     status s = collection ? modify_run(command, &modify) : STATUS_OK;
     *deleted += modify.changed;
     return s;

@@ -1,118 +1,13 @@
-/* Find: documents that fulfil a filter, batch by batch.
- *
- * Between batches the cursor keeps the filter and a position; each batch looks the collection up again and
- * goes on behind the position at its own time. A collection that was dropped meanwhile ends the cursor.
+/* Find: the command. What the client wants becomes a cursor (finding.c), whose first batch is the reply.
  *
  * Start reading at serve_find(). */
+#include "front/mongo/finding.h"
 #include "front/mongo/handlers.h"
-#include "front/mongo/select.h"
-#include "front/mongo/stream.h"
-
-/* In the memory of the stream. */
-struct finding {
-    uint32_t collection_id;
-    struct condition *condition;
-    int64_t skip;  /* still to be passed over */
-    int64_t limit; /* still to be given; negative: no limit */
-    struct buffer position;
-    bool is_over;
-    struct select *select; /* during a batch */
-};
-
-static status begin(void *state, struct command *command)
-{
-    struct finding *finding = state;
-    const struct collection *collection = catalog_find_by_id(&command->request,
-                                                             finding->collection_id);
-
-    if (finding->is_over)
-        return STATUS_OK;
-    if (!collection)
-        return command_fail(command, ERROR_QueryPlanKilled,
-                            "collection dropped between two batches of a cursor");
-    struct select_spec spec = { .collection = collection,
-                                .condition = finding->condition,
-                                .after = bytes_of(finding->position.data, finding->position.len) };
-    return select_open(command, &spec, &finding->select);
-}
-
-static status next(void *state, struct command *command, bytes *document_out, bool *has_out)
-{
-    struct finding *finding = state;
-    struct select_row row;
-
-    (void)command;
-    *has_out = false;
-    if (finding->is_over || finding->limit == 0)
-        return STATUS_OK;
-    do {
-        TRY(select_next(finding->select, &row, has_out));
-        if (!*has_out)
-            return STATUS_OK;
-    } while (finding->skip-- > 0);
-    finding->skip = 0;
-    *document_out = row.document;
-    if (finding->limit > 0)
-        finding->limit--;
-    return STATUS_OK;
-}
-
-static void end(void *state, struct command *command)
-{
-    struct finding *finding = state;
-
-    if (!finding->select)
-        return;
-    bytes position = BYTES_NONE;
-    finding->is_over = select_is_over(finding->select) ||
-                       select_position(finding->select, command->arena, &position).code != OK;
-    finding->position.len = 0;
-    buffer_append(&finding->position, position);
-    if (finding->position.is_failed)
-        finding->is_over = true;
-    select_close(finding->select);
-    finding->select = NULL;
-}
-
-/* A stream that has nothing to give, for collections that are not there. */
-static status next_of_nothing(void *state, struct command *command, bytes *document_out,
-                              bool *has_out)
-{
-    (void)state;
-    (void)command;
-    (void)document_out;
-    *has_out = false;
-    return STATUS_OK;
-}
 
 struct find_wish {
-    bytes filter;
-    bytes let;
-    int64_t skip, limit;
+    struct finding_wish finding;
     struct stream_wish stream;
 };
-
-static status open_stream(struct command *command, const struct collection *collection,
-                          const struct find_wish *wish, struct stream *stream)
-{
-    struct stream_source source = { .next = next_of_nothing };
-    struct condition *condition;
-    struct finding *finding;
-
-    TRY(condition_make(command, stream_arena(stream), wish->filter, wish->let, &condition));
-    if (collection) {
-        TRY(ARENA_NEW(stream_arena(stream), 1, &finding));
-        *finding = (struct finding){ .collection_id = collection->id,
-                                     .condition = condition,
-                                     .skip = wish->skip,
-                                     .limit = wish->limit,
-                                     .position = buffer_in(stream_arena(stream)) };
-        source =
-            (struct stream_source){ .begin = begin, .next = next, .end = end, .state = finding };
-    }
-    stream_set_source(stream, &source);
-    return STATUS_OK;
-}
 
 /* A first batch that reaches the limit is the last. */
 static void shape_batch(struct find_wish *wish)
@@ -120,8 +15,8 @@ static void shape_batch(struct find_wish *wish)
     struct stream_wish *stream = &wish->stream;
     int64_t batch = stream->batch_size < 0 ? LIMIT_CURSOR_FIRST_BATCH : stream->batch_size;
 
-    if (wish->limit > 0 && batch > 0 && wish->limit <= batch) {
-        stream->batch_size = wish->limit;
+    if (wish->finding.limit > 0 && batch > 0 && wish->finding.limit <= batch) {
+        stream->batch_size = wish->finding.limit;
         stream->is_single = true;
     }
 }
@@ -171,34 +66,66 @@ enum {
     LET
 };
 
+/* Wishes that this server cannot fulfil are refused, never ignored. */
+static status refuse_unsupported(struct command *command, const struct value *given)
+{
+    struct value locale;
+
+    if (argument_flag(given[TAILABLE], false))
+        return command_fail(command, ERROR_BadValue,
+                            "error processing query: tailable cursor requested on non capped "
+                            "collection");
+    if (given[COLLATION].type == VALUE_DOCUMENT &&
+        document_find(value_document(given[COLLATION]), "locale", &locale) &&
+        !bytes_equal(argument_text(locale), BYTES_LITERAL("simple")))
+        return command_fail(command, ERROR_CommandNotSupported,
+                            "collation is not in this version of mayfly; there is only the simple "
+                            "order of bytes");
+    for (size_t i = RETURN_KEY; i <= SHOW_RECORD_ID; i++) {
+        if (argument_flag(given[i], false))
+            return command_fail(command, ERROR_CommandNotSupported,
+                                "'%s' of find is not supported by mayfly", find_table[i].name);
+    }
+    return STATUS_OK;
+}
+
+static bytes document_or_none(struct value value)
+{
+    return value.type == VALUE_DOCUMENT && document_field_count(value_document(value)) > 0
+               ? value_document(value)
+               : BYTES_NONE;
+}
+
 static status read_wish(struct command *command, struct find_wish *out)
 {
     struct value given[ARRAY_COUNT(find_table)];
+    struct finding_wish *finding = &out->finding;
 
     *out = (struct find_wish){ 0 };
     TRY(command_arguments(command, find_table, ARRAY_COUNT(find_table), given));
     TRY(command_collection_name(command, &out->stream.name));
-    out->filter = argument_document(given[FILTER]);
-    out->let = argument_document(given[LET]);
-    out->skip = argument_number(given[SKIP], 0);
-    out->limit = argument_number(given[LIMIT], 0);
+    TRY(refuse_unsupported(command, given));
+    *finding = (struct finding_wish){ .filter = argument_document(given[FILTER]),
+                                      .let = document_or_none(given[LET]),
+                                      .sort = document_or_none(given[SORT]),
+                                      .projection = document_or_none(given[PROJECTION]),
+                                      .hint = given[HINT],
+                                      .min = document_or_none(given[MIN]),
+                                      .max = document_or_none(given[MAX]),
+                                      .skip = argument_number(given[SKIP], 0),
+                                      .limit = argument_number(given[LIMIT], 0) };
     out->stream.batch_size = argument_number(given[BATCH_SIZE], -1);
     out->stream.is_single = argument_flag(given[SINGLE_BATCH], false);
     out->stream.never_idles = argument_flag(given[NO_TIMEOUT], false);
-    for (size_t i = SORT; i <= PROJECTION; i++) {
-        if (document_field_count(argument_document(given[i])) > 0)
-            return command_fail(command, ERROR_CommandNotSupported,
-                                "'%s' of find is not in this version of mayfly yet",
-                                find_table[i].name);
-    }
-    if (out->skip < 0 || (given[BATCH_SIZE].type != VALUE_MISSING && out->stream.batch_size < 0))
+    if (finding->skip < 0 ||
+        (given[BATCH_SIZE].type != VALUE_MISSING && out->stream.batch_size < 0))
         return command_fail(command, ERROR_BadValue, "%s must not be negative",
-                            out->skip < 0 ? "skip" : "batchSize");
-    if (out->limit < 0) {
-        out->limit = out->limit == INT64_MIN ? INT64_MAX : -out->limit;
+                            finding->skip < 0 ? "skip" : "batchSize");
+    if (finding->limit < 0) {
+        finding->limit = finding->limit == INT64_MIN ? INT64_MAX : -finding->limit;
         out->stream.is_single = true;
-    } else if (out->limit == 0) {
-        out->limit = -1;
+    } else if (finding->limit == 0) {
+        finding->limit = -1;
     }
     return STATUS_OK;
 }
@@ -213,7 +140,7 @@ status serve_find(struct command *command)
     TRY(command_find(command, wish.stream.name, &collection));
     shape_batch(&wish);
     TRY(stream_make(command, &stream));
-    status s = open_stream(command, collection, &wish, stream);
+    status s = finding_open(command, collection, &wish.finding, stream);
     if (s.code != OK) {
         stream_drop(stream);
         return s;

@@ -3,6 +3,7 @@
  * Start reading at serve_find_and_modify(). */
 #include "front/mongo/change.h"
 #include "front/mongo/handlers.h"
+#include "front/mongo/projection.h"
 
 static const struct argument table[] = {
     {"query",                     ARGUMENT_DOCUMENT,         false},
@@ -19,7 +20,19 @@ static const struct argument table[] = {
     { "bypassDocumentValidation", ARGUMENT_IGNORED,          false},
     { "stmtId",                   ARGUMENT_IGNORED,          false},
 };
-enum { QUERY, SORT, REMOVE, UPDATE, NEW, FIELDS, UPSERT, ARRAY_FILTERS, LET, ARGUMENT_COUNT = 13 };
+enum {
+    QUERY,
+    SORT,
+    REMOVE,
+    UPDATE,
+    NEW,
+    FIELDS,
+    UPSERT,
+    ARRAY_FILTERS,
+    LET,
+    HINT,
+    ARGUMENT_COUNT = 13
+};
 
 static status decide_removal(struct command *command, void *context, const struct select_row *row,
                              enum modify_verdict *verdict_out, bytes *after_out)
@@ -32,12 +45,30 @@ static status decide_removal(struct command *command, void *context, const struc
     return STATUS_OK;
 }
 
-static void reply_value(struct command *command, bytes document)
+/* The document, or what of it is wanted. */
+static status reply_value(struct command *command, const struct value *given, bytes document)
 {
-    if (document.len > 0)
-        reply_document(&command->reply, "value", document);
-    else
+    const struct projection *projection = NULL;
+    struct condition *condition;
+
+    if (document.len == 0) {
         reply_null(&command->reply, "value");
+        return STATUS_OK;
+    }
+    TRY(condition_make(command, command->arena, argument_document(given[QUERY]),
+                       argument_document(given[LET]), &condition));
+    if (given[FIELDS].type == VALUE_DOCUMENT)
+        TRY(projection_parse(command->arena, value_document(given[FIELDS]), PROJECTION_OF_FIND,
+                             condition->scope, &projection, &command->fault));
+    if (projection) {
+        struct formula_run formulas = condition_run(command, condition, command->arena);
+        struct projection_run run = { .arena = command->arena, .formulas = &formulas };
+        status s = projection_apply(projection, &run, document, &document);
+        if (s.code != OK)
+            return projection_fault(command->arena, &run, s, &command->fault);
+    }
+    reply_document(&command->reply, "value", document);
+    return STATUS_OK;
 }
 
 static status remove_one(struct command *command, bytes name, const struct value *given)
@@ -47,13 +78,13 @@ static status remove_one(struct command *command, bytes name, const struct value
     TRY(condition_make(command, command->arena, argument_document(given[QUERY]),
                        argument_document(given[LET]), &modify.condition));
     TRY(command_find(command, name, &modify.collection));
+    TRY(modify_choose(command, &modify, argument_document(given[SORT]), given[HINT]));
     if (modify.collection)
         TRY(modify_run(command, &modify));
     size_t last = reply_begin(&command->reply, "lastErrorObject");
     reply_int32(&command->reply, "n", (int32_t)modify.changed);
     document_end(&command->reply, last);
-    reply_value(command, modify.changed ? modify.before : BYTES_NONE);
-    return STATUS_OK;
+    return reply_value(command, given, modify.changed ? modify.before : BYTES_NONE);
 }
 
 static status update_one(struct command *command, bytes name, const struct value *given)
@@ -63,6 +94,8 @@ static status update_one(struct command *command, bytes name, const struct value
                                 .let = argument_document(given[LET]),
                                 .update = given[UPDATE],
                                 .is_upsert = argument_flag(given[UPSERT], false),
+                                .sort = argument_document(given[SORT]),
+                                .hint = given[HINT],
                                 .wants_documents = true };
     struct buffer *out = &command->reply;
     struct change_result result;
@@ -76,8 +109,8 @@ static status update_one(struct command *command, bytes name, const struct value
     if (result.is_upserted)
         document_append(out, BYTES_LITERAL("upserted"), result.upserted_id);
     document_end(out, last);
-    reply_value(command, argument_flag(given[NEW], false) ? result.after : result.before);
-    return STATUS_OK;
+    return reply_value(command, given,
+                       argument_flag(given[NEW], false) ? result.after : result.before);
 }
 
 static status check(struct command *command, const struct value *given)
@@ -85,12 +118,6 @@ static status check(struct command *command, const struct value *given)
     bool is_remove = argument_flag(given[REMOVE], false);
     bool has_update = given[UPDATE].type != VALUE_MISSING;
 
-    for (size_t i = SORT; i <= FIELDS; i += FIELDS - SORT) {
-        if (document_field_count(argument_document(given[i])) > 0)
-            return command_fail(command, ERROR_CommandNotSupported,
-                                "'%s' of findAndModify is not in this version of mayfly yet",
-                                table[i].name);
-    }
     if (is_remove && has_update)
         return command_fail(command, ERROR_FailedToParse,
                             "Cannot specify both an 'update' and 'remove'=true");

@@ -11,6 +11,9 @@
  * Threads: the command's, which waits for its commits. Start reading at modify_run(). */
 #include "front/mongo/modify.h"
 
+#include "front/mongo/hint.h"
+#include "front/mongo/projection.h"
+
 enum {
     ATTEMPTS_MAX = 1000,
     BATCH_BYTES_MAX = 16 * 1024 * 1024,
@@ -295,6 +298,21 @@ static status run_many(struct command *command, struct modify *modify)
         TRY(run_round(command, modify, start_seq, &position, &is_over));
         arena_release(command->arena, mark);
     }
+    return STATUS_OK;
+}
+
+status modify_choose(struct command *command, struct modify *modify, bytes sort, struct value hint)
+{
+    struct sort_wish wish = { 0 };
+    struct hint way;
+
+    if (sort.len > 0 && document_field_count(sort) > 0)
+        TRY(sort_parse(command->arena, sort, &wish, &command->fault));
+    TRY(hint_read(command, modify->collection, hint, &way));
+    modify->order = wish.order;
+    modify->by = wish.is_natural ? FIND_NATURAL : way.by;
+    modify->hint = way.index;
+    modify->is_reverse = wish.is_natural ? wish.is_reverse : way.is_reverse;
     return STATUS_OK;
 }
 

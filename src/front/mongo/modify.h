@@ -33,6 +33,9 @@ struct modify {
     bytes before, after;
 };
 
+/* Which one, by a sort (a document, or empty), and the way that the client wants. */
+MUST_USE status modify_choose(struct command *command, struct modify *modify, bytes sort,
+                              struct value hint);
 /* Finds and changes. What another request does to a document at the same time is looked at again, so that
  * a change is made to what is there, and only if it still fulfils the condition. A failing document ends
  * it: the fault of the command is raised, and what was changed before stays. */

@@ -239,6 +239,8 @@ static status run_batch(struct command *command, struct stream *stream, const ch
             s = fill(command, stream, batch);
         if (source->end)
             source->end(source->state, command);
+        if (source->is_over && source->is_over(source->state))
+            batch->is_at_end = true;
     }
     document_end(&command->reply, array);
     return s;

@@ -19,6 +19,8 @@ struct stream_source {
     void (*end)(void *state, struct command *command);
     /* The next document, borrowed until the next call. */
     status (*next)(void *state, struct command *command, bytes *document_out, bool *has_out);
+    /* Is it known that nothing will come? May be NULL. Asked after `end`. */
+    bool (*is_over)(void *state);
     void *state;
 };
 

@@ -129,3 +129,18 @@ TEST(mongo_retry, an_increment_that_is_repeated_counts_once)
     CHECK_STRING(mongo_found(&f, "c", "{'_id':1}"), "[{\"_id\":1,\"a\":2}]");
     mongo_face_close(&f);
 }
+
+TEST(mongo_find_and_modify, a_sort_chooses_and_fields_cut)
+{
+    struct mongo_face f;
+
+    open_with_three(&f);
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'findAndModify':'c','query':{},'sort':{'_id':-1},'update':{'$inc':{'a':1}},"
+                      "'fields':{'a':1,'_id':0},'new':true}");
+    CHECK_DONE(answer);
+    CHECK_STRING(mongo_text(&f, &answer, "value"), "{\"a\":3}");
+    answer = mongo_ask(&f, "{'findAndModify':'c','sort':{'a':-1},'remove':true}");
+    CHECK_STRING(mongo_text(&f, &answer, "value._id"), "3");
+    mongo_face_close(&f);
+}

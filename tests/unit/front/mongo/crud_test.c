@@ -316,3 +316,63 @@ TEST(mongo_count, distinct_values_look_through_arrays)
     CHECK_STRING(mongo_text(&f, &answer, "values.2"), "");
     mongo_face_close(&f);
 }
+
+TEST(mongo_find, documents_are_sorted_cut_and_projected)
+{
+    const struct {
+        const char *more, *want;
+    } rows[] = {
+        {"'sort':{'a':-1}",                            "[3,1,2,4]"},
+        { "'sort':{'a':1,'_id':-1}",                   "[4,2,1,3]"},
+        { "'sort':{'a':1},'skip':1,'limit':2",         "[2,1]"    },
+        { "'sort':{'a':-1},'limit':-2",                "[3,1]"    },
+        { "'sort':{'$natural':-1}",                    "[4,3,2,1]"},
+        { "'hint':{'_id':1},'filter':{'a':{'$gt':1}}", "[1,3]"    },
+        { "'hint':'_id_','sort':{'_id':-1}",           "[4,3,2,1]"},
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':5,'b':{'c':1,'d':2}},"
+                             "{'_id':2,'a':1},{'_id':3,'a':9},{'_id':4}]}"));
+    EACH_ROW(rows, r) {
+        struct mongo_answer answer = mongo_ask(&f, "{'find':'c',%s,'projection':{'_id':1}}",
+                                               r->more);
+        struct buffer ids = buffer_in(f.world.arena);
+        char path[64];
+        CHECK_DONE(answer);
+        for (int i = 0;; i++) {
+            snprintf(path, sizeof(path), "cursor.firstBatch.%d._id", i);
+            const char *id = mongo_text(&f, &answer, path);
+            if (id[0] == '\0')
+                break;
+            buffer_append_format(&ids, "%s%s", i ? "," : "[", id);
+        }
+        buffer_append(&ids, bytes_of("]", 2));
+        CHECK_STRING((const char *)ids.data, r->want);
+    }
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'find':'c','filter':{'_id':1},'projection':{'b.c':1,'_id':0}}");
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[{\"b\":{\"c\":1}}]");
+    CHECK_FAULT(mongo_ask(&f, "{'find':'c','hint':'none'}"), ERROR_BadValue);
+    CHECK_FAULT(mongo_ask(&f, "{'find':'c','tailable':true}"), ERROR_BadValue);
+    CHECK_FAULT(mongo_ask(&f, "{'find':'c','collation':{'locale':'de'}}"),
+                ERROR_CommandNotSupported);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_find, a_cursor_that_has_given_its_limit_is_over)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(
+        mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2},{'_id':3},{'_id':4}]}"));
+    struct mongo_answer answer = mongo_ask(&f, "{'find':'c','batchSize':2,'limit':4}");
+    long long id = (long long)mongo_number(&answer, "cursor.id");
+    CHECK(id != 0);
+    answer = mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','batchSize':2}", id);
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.nextBatch"), "[{\"_id\":3},{\"_id\":4}]");
+    CHECK_EQ(mongo_number(&answer, "cursor.id"), 0, "");
+    mongo_face_close(&f);
+}

@@ -1,0 +1,199 @@
+/* Finding: what a cursor over documents keeps, and how it goes on.
+ *
+ * Between batches the cursor keeps the filter and a position; each batch looks the collection up again and
+ * goes on behind the position at its own time. A collection that was dropped meanwhile ends the cursor.
+ *
+ * Keeps: nothing of a request outlives its batch. Threads: the command's that runs the batch. */
+#include "front/mongo/finding.h"
+
+#include "front/mongo/hint.h"
+#include "front/mongo/projection.h"
+
+/* In the memory of the stream. */
+struct finding {
+    uint32_t collection_id;
+    struct condition *condition;
+    struct sort_wish sort;
+    const struct projection *projection; /* NULL: whole documents */
+    struct value hint;
+    bytes min, max;
+    int64_t skip;  /* still to be passed over */
+    int64_t limit; /* still to be given; negative: no limit */
+    struct buffer position;
+    bool is_over;
+    /* During a batch. */
+    struct select *select;
+    struct arena *scratch; /* of one row, for the projection */
+};
+
+/* ---- batches ---------------------------------------------------------------------------------------- */
+
+static uint64_t rows_wanted(const struct finding *finding)
+{
+    if (finding->limit < 0)
+        return 0;
+    return (uint64_t)int64_add_saturating(finding->limit, finding->skip);
+}
+
+static status open_select(struct finding *finding, struct command *command)
+{
+    const struct collection *collection = catalog_find_by_id(&command->request,
+                                                             finding->collection_id);
+    struct hint hint;
+
+    if (!collection)
+        return command_fail(command, ERROR_QueryPlanKilled,
+                            "collection dropped between two batches of a cursor");
+    TRY(hint_read(command, collection, finding->hint, &hint));
+    struct select_spec spec = { .collection = collection,
+                                .condition = finding->condition,
+                                .order = finding->sort.order,
+                                .is_reverse = hint.is_reverse,
+                                .by = hint.by,
+                                .hint = hint.index,
+                                .min = finding->min,
+                                .max = finding->max,
+                                .wanted = rows_wanted(finding),
+                                .after = bytes_of(finding->position.data, finding->position.len) };
+    if (finding->sort.is_natural) {
+        spec.by = FIND_NATURAL;
+        spec.is_reverse = finding->sort.is_reverse;
+    }
+    return select_open(command, &spec, &finding->select);
+}
+
+static status begin(void *state, struct command *command)
+{
+    struct finding *finding = state;
+
+    if (finding->is_over)
+        return STATUS_OK;
+    if (finding->projection) {
+        finding->scratch = arena_open(LIMIT_QUERY_ROW_BYTES);
+        if (!finding->scratch)
+            return status_of(OUT_OF_MEMORY, "no memory to read documents");
+    }
+    return open_select(finding, command);
+}
+
+static status project(struct finding *finding, struct command *command,
+                      const struct select_row *row, bytes *out)
+{
+    struct formula_run formulas = condition_run(command, finding->condition, finding->scratch);
+    struct projection_run run = { .arena = finding->scratch,
+                                  .formulas = &formulas,
+                                  .has_position = row->has_position,
+                                  .position = row->position };
+
+    arena_reset(finding->scratch);
+    status s = projection_apply(finding->projection, &run, row->document, out);
+    if (s.code != OK)
+        return projection_fault(command->arena, &run, s, &command->fault);
+    return STATUS_OK;
+}
+
+static status next(void *state, struct command *command, bytes *document_out, bool *has_out)
+{
+    struct finding *finding = state;
+    struct select_row row;
+
+    *has_out = false;
+    if (finding->is_over || finding->limit == 0)
+        return STATUS_OK;
+    do {
+        TRY(select_next(finding->select, &row, has_out));
+        if (!*has_out)
+            return STATUS_OK;
+    } while (finding->skip-- > 0);
+    finding->skip = 0;
+    if (finding->limit > 0)
+        finding->limit--;
+    *document_out = row.document;
+    return finding->projection ? project(finding, command, &row, document_out) : STATUS_OK;
+}
+
+static void end(void *state, struct command *command)
+{
+    struct finding *finding = state;
+    bytes position = BYTES_NONE;
+
+    arena_close(finding->scratch);
+    finding->scratch = NULL;
+    if (!finding->select)
+        return;
+    finding->is_over = select_is_over(finding->select) ||
+                       select_position(finding->select, command->arena, &position).code != OK;
+    finding->position.len = 0;
+    buffer_append(&finding->position, position);
+    if (finding->position.is_failed)
+        finding->is_over = true;
+    select_close(finding->select);
+    finding->select = NULL;
+}
+
+static bool is_over(void *state)
+{
+    const struct finding *finding = state;
+
+    return finding->is_over || finding->limit == 0;
+}
+
+/* For collections that are not there. */
+static status next_of_nothing(void *state, struct command *command, bytes *document_out,
+                              bool *has_out)
+{
+    (void)state;
+    (void)command;
+    (void)document_out;
+    *has_out = false;
+    return STATUS_OK;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------- */
+
+static status copy_value(struct arena *arena, struct value value, struct value *out)
+{
+    out->type = value.type;
+    return arena_copy(arena, value.raw, &out->raw);
+}
+
+static status parse(struct command *command, struct arena *arena, const struct finding_wish *wish,
+                    struct finding *finding)
+{
+    bytes sort, projection;
+
+    TRY(condition_make(command, arena, wish->filter, wish->let, &finding->condition));
+    TRY(arena_copy(arena, wish->sort, &sort));
+    TRY(arena_copy(arena, wish->projection, &projection));
+    if (sort.len > 0)
+        TRY(sort_parse(arena, sort, &finding->sort, &command->fault));
+    if (projection.len > 0)
+        TRY(projection_parse(arena, projection, PROJECTION_OF_FIND, finding->condition->scope,
+                             &finding->projection, &command->fault));
+    TRY(copy_value(arena, wish->hint, &finding->hint));
+    TRY(arena_copy(arena, wish->min, &finding->min));
+    return arena_copy(arena, wish->max, &finding->max);
+}
+
+status finding_open(struct command *command, const struct collection *collection,
+                    const struct finding_wish *wish, struct stream *stream)
+{
+    struct stream_source source = { .next = next_of_nothing };
+    struct finding *finding;
+    struct hint hint;
+
+    TRY(ARENA_NEW(stream_arena(stream), 1, &finding));
+    *finding = (struct finding){ .skip = wish->skip,
+                                 .limit = wish->limit,
+                                 .position = buffer_in(stream_arena(stream)) };
+    TRY(parse(command, stream_arena(stream), wish, finding));
+    if (collection) {
+        TRY(hint_read(command, collection, finding->hint, &hint));
+        finding->collection_id = collection->id;
+        source = (struct stream_source){
+            .begin = begin, .next = next, .end = end, .is_over = is_over, .state = finding
+        };
+    }
+    stream_set_source(stream, &source);
+    return STATUS_OK;
+}
