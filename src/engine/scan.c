@@ -144,6 +144,22 @@ status scan_move(struct scan *scan, const struct scan_spec *spec)
     return STATUS_OK;
 }
 
+status scan_seek(struct scan *scan, bytes position)
+{
+    struct arena *arena = scan->request->arena;
+    arena_position mark = arena_mark(arena);
+    bytes prefix, key;
+
+    ASSERT(!scan->is_by_slot);
+    status s = key_prefix(scan, &prefix);
+    if (s.code == OK)
+        s = join(arena, prefix, position, &key);
+    if (s.code == OK)
+        storage_scan_seek(scan->rows, key);
+    arena_release(arena, mark);
+    return s;
+}
+
 status scan_open_slots(struct request *request, const struct collection *collection,
                        struct scan **out)
 {

@@ -38,6 +38,8 @@ MUST_USE status scan_open_slots(struct request *request, const struct collection
 /* Goes on in another stretch, one within the bounds of an open scan by key or index: `spec` as above, but index
  * and direction are those of the scan. Much cheaper than to open another scan. */
 MUST_USE status scan_move(struct scan *scan, const struct scan_spec *spec);
+/* Jumps forward to `position`, or to the first row behind it; within the bounds, and nothing stays in the arena. */
+MUST_USE status scan_seek(struct scan *scan, bytes position);
 /* False at the end or on failure. */
 bool scan_next(struct scan *scan, struct scan_row *out);
 MUST_USE status scan_status(const struct scan *scan);

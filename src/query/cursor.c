@@ -257,11 +257,16 @@ static status next_entry(struct cursor *c, bool *has_out)
     while (c->at < c->plan->range_count) {
         if (!c->is_placed)
             TRY(open_range(c));
+        bool is_end = false, is_in;
         TRY(step(c, has_out));
-        if (*has_out && bytes_starts_with(c->row.key.partition, c->plan->partition))
+        is_in = *has_out && bytes_starts_with(c->row.key.partition, c->plan->partition);
+        if (is_in)
+            TRY(filters_pass(c, &is_in, &is_end));
+        if (is_in)
             return STATUS_OK;
-        if (*has_out)
+        if (*has_out && !is_end)
             continue;
+        *has_out = false;
         c->is_placed = false;
         c->at++;
     }
@@ -403,5 +408,6 @@ status cursor_fetch(struct cursor *c, bytes key, bool *is_there_out)
 void cursor_close(struct cursor *c)
 {
     let_go(c);
+    filters_close(c);
     close_scan(c);
 }

@@ -4,6 +4,13 @@
 
 #include "query/plan.h"
 
+/* Another index that documents must stand in, while it is walked. */
+struct cursor_filter {
+    struct scan *scan;
+    struct scan_row row;
+    bool is_open, has_row;
+};
+
 struct cursor {
     const struct plan *plan;
     const struct query_source *source;
@@ -13,6 +20,8 @@ struct cursor {
     struct scan *scan;
     bool is_placed; /* ACCESS_INDEX: the scan stands in range number `at` */
     struct scan_row row;
+    struct cursor_filter filters[PLAN_FILTERS_MAX];
+    int misses; /* rows that a filter has turned away, one behind the other */
     struct document document;
     bool is_loaded;
     bool is_pinned;
@@ -37,5 +46,10 @@ void cursor_append_key(const struct cursor *cursor, struct buffer *out);
  * key is of an earlier page, it may have gone. */
 MUST_USE status cursor_fetch(struct cursor *cursor, bytes key, bool *is_there_out);
 void cursor_close(struct cursor *cursor);
+
+/* ---- cursor_filter.c, for the cursor ---- */
+/* Does the row stand in all filters? At the end of one of them, no row behind it does. */
+MUST_USE status filters_pass(struct cursor *cursor, bool *out, bool *is_end_out);
+void filters_close(struct cursor *cursor);
 
 #endif

@@ -12,7 +12,7 @@
  * Threads: belongs to its request. Start reading at plan_make(). */
 #include "query/planner.h"
 
-enum { PROBE_ROWS = 128, PROBE_RANGES = 8 };
+enum { PROBE_ROWS = 128, PROBE_ROWS_LONG = 1024, PROBE_RANGES = 8 };
 
 static bool is_same_choice(const struct plan_choice *a, const struct plan_choice *b)
 {
@@ -72,59 +72,72 @@ void planner_settle(const struct planner *p, size_t number, struct plan *plan)
 
 /* ---- the choice ------------------------------------------------------------------------------------- */
 
-static status count_rows(struct planner *p, const struct scan_spec *spec, size_t *rows)
+static status count_rows(struct planner *p, const struct scan_spec *spec, size_t most, size_t *rows)
 {
     struct scan_row row;
     struct scan *scan;
 
     TRY(scan_open(p->source->request, p->source->collection, spec, &scan));
-    while (*rows < PROBE_ROWS && scan_next(scan, &row))
+    while (*rows < most && scan_next(scan, &row))
         ++*rows;
     status s = scan_status(scan);
     scan_close(scan);
     return s;
 }
 
-/* How many rows a plan would have to look at, PROBE_ROWS meaning many. */
-static status probe(struct planner *p, const struct plan *plan, size_t *rows_out)
+/* How many rows a plan would have to look at, `most` meaning many. */
+static status probe(struct planner *p, const struct plan *plan, size_t most, size_t *rows_out)
 {
     *rows_out = 0;
     if (plan->choice.access == ACCESS_KEYS) {
         struct scan_spec spec = { .start = plan->partition,
                                   .end = plan->partition,
                                   .is_end_inclusive = true };
-        return count_rows(p, &spec, rows_out);
+        return count_rows(p, &spec, most, rows_out);
     }
     if (plan->range_count > PROBE_RANGES) {
-        *rows_out = PROBE_ROWS;
+        *rows_out = most;
         return STATUS_OK;
     }
-    for (size_t i = 0; i < plan->range_count && *rows_out < PROBE_ROWS; i++) {
+    for (size_t i = 0; i < plan->range_count && *rows_out < most; i++) {
         struct scan_spec spec = { .index = plan->index };
         TRY(plan_range_spec(p->arena, plan, i, &spec));
-        TRY(count_rows(p, &spec, rows_out));
+        TRY(count_rows(p, &spec, most, rows_out));
     }
     return STATUS_OK;
 }
 
 /* The fewest rows; among those with many, one that saves the sorting, then the first (they stand in the
  * order of the condition, and the way by key comes last). */
-static status choose(struct planner *p, const struct plan *candidates, size_t count)
+static status find_best(struct planner *p, const struct plan *candidates, size_t count, size_t most,
+                        size_t *best_out)
 {
-    size_t best = 0, best_rows = SIZE_MAX;
-
-    for (size_t i = 0; i < count && count > 1; i++) {
+    p->rows = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
         size_t rows;
-        TRY(probe(p, &candidates[i], &rows));
-        bool is_better_order = rows == best_rows && rows == PROBE_ROWS &&
-                               candidates[i].is_ordered && !candidates[best].is_ordered;
-        if (rows < best_rows || is_better_order) {
-            best = i;
-            best_rows = rows;
+        TRY(probe(p, &candidates[i], most, &rows));
+        bool is_better_order = rows == p->rows && rows == most && candidates[i].is_ordered &&
+                               !candidates[*best_out].is_ordered;
+        if (rows < p->rows || is_better_order) {
+            *best_out = i;
+            p->rows = rows;
         }
     }
-    *p->plan = candidates[best];
     return STATUS_OK;
+}
+
+/* If all have many rows, a longer look may tell them apart. */
+static status choose(struct planner *p, const struct plan *candidates, size_t count)
+{
+    size_t best = 0;
+
+    p->rows = PROBE_ROWS;
+    if (count > 1)
+        TRY(find_best(p, candidates, count, PROBE_ROWS, &best));
+    if (count > 1 && p->rows == PROBE_ROWS)
+        TRY(find_best(p, candidates, count, PROBE_ROWS_LONG, &best));
+    *p->plan = candidates[best];
+    return p->rows < PROBE_ROWS ? STATUS_OK : planner_add_filters(p);
 }
 
 /* The way by key is there if nothing else is, and competes where it means only one partition. */
@@ -172,7 +185,7 @@ static status consider_order(struct planner *p)
     if (p->query->order_count == 0 || p->plan->is_ordered)
         return STATUS_OK;
     if (p->plan->choice.access != ACCESS_KEYS || p->plan->partition.len)
-        TRY(probe(p, p->plan, &rows));
+        TRY(probe(p, p->plan, PROBE_ROWS, &rows));
     if (rows < PROBE_ROWS)
         return STATUS_OK;
     TRY(find_order(p, &by_order, &is_found));

@@ -16,6 +16,13 @@ struct plan_choice {
 /* ... and for several at once, which a composite index answers. */
 #define PLAN_BY_COMPOSITE (UINT32_MAX - 1)
 
+/* Documents have to stand in this stretch of an index as well: one value of a path. */
+struct plan_filter {
+    const struct index *index;
+    bytes stretch; /* what stands in front of the document's key */
+};
+enum { PLAN_FILTERS_MAX = 3 };
+
 struct plan {
     struct plan_choice choice;
     /* Documents have to be loaded; otherwise their keys are enough. */
@@ -40,6 +47,8 @@ struct plan {
     const struct range *ranges;
     size_t range_count; /* in the order in which they are walked */
     bool is_reverse;
+    struct plan_filter filters[PLAN_FILTERS_MAX];
+    size_t filter_count;
     bool is_ranked; /* the index is composite: there is one range, everything behind the prefix */
 };
 

@@ -79,6 +79,7 @@ status planner_index(struct planner *p, const struct index *index,
     out->choice =
         (struct plan_choice){ .access = ACCESS_INDEX, .index_id = index->id, .constraint = number };
     out->index = index;
+    out->filter_count = 0;
     out->path = path;
     scan_append_path_prefix(&prefix, path);
     TRY(buffer_finish(&prefix, &out->prefix));
@@ -123,6 +124,56 @@ status planner_add_indexes(struct planner *p, size_t number, struct plan *candid
             TRY(planner_index(p, index, constraint, (uint32_t)number, path,
                               &candidates[(*count)++]));
     }
+    return STATUS_OK;
+}
+
+/* Rows come in the order of the documents' keys where an index is asked for one value. */
+static bool is_by_key(const struct plan *plan)
+{
+    return plan->choice.access == ACCESS_INDEX && plan->range_count == 1 &&
+           plan->ranges[0].is_point && !plan->is_reverse && !plan->is_ranked &&
+           plan->choice.constraint < CONSTRAINTS_MAX;
+}
+
+static status add_filter(struct planner *p, const struct constraint *constraint, bool *is_added)
+{
+    const struct collection *collection = p->source->collection;
+    struct plan_filter *filter = &p->plan->filters[p->plan->filter_count];
+    bytes path;
+
+    *is_added = false;
+    TRY(pattern_of(p, constraint, &path));
+    for (size_t i = 0; i < collection->index_count && !*is_added; i++) {
+        if (!can_use(p, &collection->indexes[i], path))
+            continue;
+        struct buffer stretch = buffer_in(p->arena);
+        scan_append_path_prefix(&stretch, path);
+        buffer_append(&stretch, constraint->ranges[0].start);
+        TRY(buffer_finish(&stretch, &filter->stretch));
+        filter->index = &collection->indexes[i];
+        p->plan->filter_count++;
+        *is_added = true;
+    }
+    return STATUS_OK;
+}
+
+status planner_add_filters(struct planner *p)
+{
+    struct planner knowing = *p;
+
+    if (!is_by_key(p->plan))
+        return STATUS_OK;
+    for (size_t i = 0; i < p->constraints->count; i++) {
+        const struct constraint *c = &p->constraints->items[i];
+        bool is_added, is_point = c->count == 1 && c->ranges[0].is_point;
+        if (i == p->plan->choice.constraint || !is_point || planner_shows_only(p, c->path) ||
+            (p->in_partition >> i & 1) || p->plan->filter_count == PLAN_FILTERS_MAX)
+            continue;
+        TRY(add_filter(p, c, &is_added));
+        knowing.is_fulfilled |= is_added ? 1U << i : 0;
+    }
+    if (p->plan->filter_count)
+        planner_settle(&knowing, p->plan->choice.constraint, p->plan);
     return STATUS_OK;
 }
 

@@ -16,6 +16,7 @@ struct planner {
     unsigned in_partition; /* bit i: constraint i is part of the partition */
     unsigned is_fulfilled; /* bit i: ... and all documents there fulfil it */
     struct plan *plan;     /* what all candidates have in common */
+    size_t rows;           /* that the chosen one has, or many */
 };
 
 /* Is it a path that documents show but do not store? */
@@ -48,6 +49,9 @@ MUST_USE status planner_pattern(struct planner *planner, const struct expression
 MUST_USE status planner_index(struct planner *planner, const struct index *index,
                               const struct constraint *constraint, uint32_t number, bytes path,
                               struct plan *out);
+
+/* Further indexes that decide parts of the condition, if the plan asks one for a single value. */
+MUST_USE status planner_add_filters(struct planner *planner);
 
 /* ---- by order (plan_order.c) -------------------------------------------------------------------------- */
 
