@@ -78,7 +78,7 @@ bool http_status_has_no_body(unsigned status);
 MUST_USE status http_reply_head(struct arena *arena, const struct http_reply *reply,
                                 struct http_framing framing, bytes *out);
 
-/* A JSON string with its quotes; bytes that are not plain ASCII are escaped one by one. */
+/* A JSON string with its quotes, in ASCII; bytes that are no UTF-8 are escaped one by one. */
 void http_append_json_text(struct buffer *out, bytes text);
 
 #endif

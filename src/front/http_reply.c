@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "front/http.h"
+#include "value/value.h"
 
 static const char *phrase(unsigned status_number)
 {
@@ -81,17 +82,44 @@ status http_reply_head(struct arena *arena, const struct http_reply *reply,
     return buffer_finish(&head, out);
 }
 
+/* How long the UTF-8 sequence is that begins here; 1 if it is none. */
+static size_t sequence_length(bytes text)
+{
+    uint8_t first = text.data[0];
+    size_t len = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+
+    return len <= text.len && text_is_utf8(bytes_of(text.data, len)) ? len : 1;
+}
+
+/* As \uXXXX, past U+FFFF as two of them. */
+static void append_character(struct buffer *out, bytes sequence)
+{
+    uint32_t c = sequence.data[0];
+
+    if (sequence.len > 1)
+        c &= 0x7Fu >> sequence.len;
+    for (size_t i = 1; i < sequence.len; i++)
+        c = c << 6 | (sequence.data[i] & 0x3Fu);
+    if (c >= 0x10000) {
+        buffer_append_format(out, "\\u%04x", 0xD800u + ((c - 0x10000) >> 10));
+        c = 0xDC00u + ((c - 0x10000) & 0x3FF);
+    }
+    buffer_append_format(out, "\\u%04x", c);
+}
+
 void http_append_json_text(struct buffer *out, bytes text)
 {
     buffer_append_byte(out, '"');
-    for (size_t i = 0; i < text.len; i++) {
+    for (size_t i = 0; i < text.len;) {
         uint8_t byte = text.data[i];
+        size_t len = sequence_length(bytes_from(text, i));
         if (byte == '"' || byte == '\\')
             buffer_append_format(out, "\\%c", byte);
         else if (byte < 0x20 || byte >= 0x7f)
-            buffer_append_format(out, "\\u%04x", byte);
+            append_character(out, bytes_of(text.data + i, len));
         else
             buffer_append_byte(out, byte);
+        i += len;
     }
     buffer_append_byte(out, '"');
 }

@@ -169,6 +169,15 @@ eachRow(
     },
 );
 
+test("a forced plan keeps the characters of the query", async () => {
+    const options = { forceQueryPlan: true };
+    const text =
+        'SELECT TOP 1 c.n AS größe, "日本" AS 名, "\u{1f600}é" AS t FROM c WHERE c.n = 1 ORDER BY c.n';
+    equal(await query(text, options), [{ größe: 1, 名: "日本", t: "\u{1f600}é" }]);
+    const error = await fails(400, container.items.query("SELECT 1 ORDER é").fetchAll());
+    matches(JSON.parse(/Message: (\{.*\})/.exec(error.message)[1]).errors[0].message, /near 'é'/);
+});
+
 test("a forced plan keeps parameters", async () => {
     const parameters = { "@least": 30, "@skip": 2, "@count": 3 };
     const text = "SELECT VALUE c.n FROM c WHERE c.n > @least ORDER BY c.n DESC OFFSET @skip LIMIT @count";

@@ -508,6 +508,28 @@ TEST(http, replies_without_a_body_do_not_announce_one)
     arena_close(arena);
 }
 
+TEST(http, text_in_json_is_ascii_and_keeps_its_characters)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"plain \x7f",            "\"plain \\u007f\""        },
+        { "\xc3\xa9\xe2\x82\xac", "\"\\u00e9\\u20ac\""       },
+        { "\xf0\x9f\x98\x80!",    "\"\\ud83d\\ude00!\""      },
+        { "\xc3",                 "\"\\u00c3\""              },
+        { "a\xe2\x82",            "\"a\\u00e2\\u0082\""      },
+        { "\xc0\xaf\xff",         "\"\\u00c0\\u00af\\u00ff\""},
+    };
+    struct arena *arena = arena_open(65536);
+
+    EACH_ROW(rows, r) {
+        struct buffer out = buffer_in(arena);
+        http_append_json_text(&out, bytes_of_text(r->text));
+        CHECK_TEXT(bytes_of(out.data, out.len), r->want);
+    }
+    arena_close(arena);
+}
+
 TEST(http, an_error_is_json_whatever_the_client_sent)
 {
     struct arena *arena = arena_open(65536);
@@ -516,6 +538,6 @@ TEST(http, an_error_is_json_whatever_the_client_sent)
 
     CHECK_EQ(reply.status, 404, "");
     CHECK_TEXT(reply.body, "{\"code\":\"NotFound\",\"message\":\"nothing at "
-                           "/\\\"quoted\\\\\\\"\\u000a\\u00c3\\u00a9\"}");
+                           "/\\\"quoted\\\\\\\"\\u000a\\u00e9\"}");
     arena_close(arena);
 }
