@@ -113,6 +113,9 @@
 #define LIMIT_QUERY_SHAPE_POSITIONS 200000
 #define LIMIT_QUERY_SHAPE_PAIRS 30000000
 #define LIMIT_QUERY_PAGE_SHAPE_PAIRS UINT64_C(1000000000)
+/* What one stage of a pipeline may hold, in bytes; stages of one pipeline. */
+#define LIMIT_PIPELINE_STAGE_BYTES (100 * 1024 * 1024)
+#define LIMIT_PIPELINE_STAGES 1000
 /* State of a page, in bytes: clients carry it in a header, which has to be short. */
 #define LIMIT_QUERY_STATE_BYTES (8 * 1024)
 

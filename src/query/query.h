@@ -12,6 +12,7 @@
 #include "query/match.h"
 #include "query/order.h"
 #include "query/page.h"
+#include "query/pipeline.h"
 #include "query/projection.h"
 #include "query/tree.h"
 #include "query/update.h"

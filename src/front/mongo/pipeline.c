@@ -1,0 +1,424 @@
+/* Pipeline: from the stages of an aggregation to a pipeline.
+ *
+ *   pipeline = [ *{ "$" stage : argument } ]
+ *
+ * Each stage is a row of one table; some are written as others ($sortByCount is a group and a sort).
+ *
+ * Threads: pure apart from the arena. Start reading at pipeline_parse(). */
+#include "front/mongo/pipeline.h"
+
+#include "front/mongo/filter.h"
+#include "front/mongo/projection.h"
+
+struct pipeline_parser {
+    struct arena *arena;
+    struct fault *fault;
+    const struct formula_scope *scope;
+    struct stage *stages;
+    size_t count, room;
+};
+
+static bool is_named(bytes name, const char *text)
+{
+    return bytes_equal(name, bytes_of_text(text));
+}
+
+static status add_stage(struct pipeline_parser *p, enum stage_kind kind, struct stage **out)
+{
+    if (p->count == p->room) {
+        size_t room = p->room ? p->room * 2 : 8;
+        struct stage *more;
+        TRY(ARENA_NEW(p->arena, room, &more));
+        if (p->count)
+            memcpy(more, p->stages, p->count * sizeof(*more));
+        p->stages = more;
+        p->room = room;
+    }
+    *out = &p->stages[p->count++];
+    **out = (struct stage){ .kind = kind };
+    return STATUS_OK;
+}
+
+/* ---- single stages ---------------------------------------------------------------------------------- */
+
+typedef status parse_stage(struct pipeline_parser *p, struct value argument);
+
+static status need_document(struct pipeline_parser *p, struct value argument, int32_t code,
+                            const char *name)
+{
+    if (argument.type == VALUE_DOCUMENT)
+        return STATUS_OK;
+    return fault_raise(p->arena, p->fault, code, "the %s specification must be an object", name);
+}
+
+static status parse_match(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+
+    TRY(need_document(p, argument, 15959, "$match"));
+    TRY(add_stage(p, STAGE_MATCH, &stage));
+    return filter_parse(p->arena, value_document(argument), p->scope, &stage->match, p->fault);
+}
+
+static status parse_project(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+
+    TRY(need_document(p, argument, 15969, "$project"));
+    TRY(add_stage(p, STAGE_PROJECT, &stage));
+    return projection_parse(p->arena, value_document(argument), PROJECTION_OF_STAGE, p->scope,
+                            &stage->projection, p->fault);
+}
+
+static status parse_add_fields(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+
+    TRY(need_document(p, argument, 40272, "$addFields"));
+    TRY(add_stage(p, STAGE_PROJECT, &stage));
+    return projection_parse_fields(p->arena, value_document(argument), p->scope, &stage->projection,
+                                   p->fault);
+}
+
+static status parse_unset(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+
+    TRY(add_stage(p, STAGE_PROJECT, &stage));
+    return projection_parse_unset(p->arena, argument, &stage->projection, p->fault);
+}
+
+static status parse_replace_with(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+
+    TRY(add_stage(p, STAGE_REPLACE_ROOT, &stage));
+    return formula_parse(p->arena, argument, p->scope, &stage->formula, p->fault);
+}
+
+static status parse_replace_root(struct pipeline_parser *p, struct value argument)
+{
+    struct value root;
+
+    TRY(need_document(p, argument, 40229, "$replaceRoot"));
+    if (!document_find(value_document(argument), "newRoot", &root))
+        return fault_raise(p->arena, p->fault, 40231,
+                           "no newRoot specified for the $replaceRoot stage");
+    return parse_replace_with(p, root);
+}
+
+static status parse_sort(struct pipeline_parser *p, struct value argument)
+{
+    struct sort_wish wish;
+    struct stage *stage;
+
+    TRY(need_document(p, argument, 15973, "$sort"));
+    TRY(sort_parse(p->arena, value_document(argument), &wish, p->fault));
+    if (!wish.order)
+        return fault_raise(p->arena, p->fault, 15976,
+                           "$sort stage must have at least one sort key");
+    TRY(add_stage(p, STAGE_SORT, &stage));
+    stage->order = wish.order;
+    return STATUS_OK;
+}
+
+static status parse_count_of(struct pipeline_parser *p, struct value argument, const char *name,
+                             int64_t least, int32_t code, uint64_t *out)
+{
+    int64_t number;
+
+    if (!value_is_number(argument) || !value_as_int64(argument, &number))
+        return fault_raise(p->arena, p->fault, code,
+                           "invalid argument to %s stage: expected a whole number", name);
+    if (number < least)
+        return fault_raise(p->arena, p->fault, code,
+                           "invalid argument to %s stage: %lld, it must be at least %lld", name,
+                           (long long)number, (long long)least);
+    *out = (uint64_t)number;
+    return STATUS_OK;
+}
+
+static status parse_skip(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+
+    TRY(add_stage(p, STAGE_SKIP, &stage));
+    return parse_count_of(p, argument, "$skip", 0, 5107200, &stage->count);
+}
+
+static status parse_limit(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+
+    TRY(add_stage(p, STAGE_LIMIT, &stage));
+    return parse_count_of(p, argument, "$limit", 1, 15958, &stage->count);
+}
+
+static status parse_sample(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+    struct value size;
+
+    TRY(need_document(p, argument, 28745, "$sample"));
+    if (!document_find(value_document(argument), "size", &size))
+        return fault_raise(p->arena, p->fault, 28749, "$sample stage must specify a size");
+    TRY(add_stage(p, STAGE_SAMPLE, &stage));
+    return parse_count_of(p, size, "$sample", 0, 28747, &stage->count);
+}
+
+static status parse_count(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+
+    if (argument.type != VALUE_STRING || value_text(argument).len == 0)
+        return fault_raise(p->arena, p->fault, argument.type == VALUE_STRING ? 40157 : 40156,
+                           "the count field must be a non-empty string");
+    bytes name = value_text(argument);
+    if (name.data[0] == '$' || memchr(name.data, '.', name.len) || memchr(name.data, 0, name.len))
+        return fault_raise(p->arena, p->fault, name.data[0] == '$' ? 40158 : 40160,
+                           "the count field cannot be a $-prefixed path nor contain '.'");
+    TRY(add_stage(p, STAGE_COUNT, &stage));
+    stage->name = name;
+    return STATUS_OK;
+}
+
+/* ---- $unwind ---------------------------------------------------------------------------------------- */
+
+static status parse_unwind_options(struct pipeline_parser *p, bytes options, struct stage *stage,
+                                   struct value *path)
+{
+    struct document_walk walk = document_fields(options);
+    struct field field;
+
+    *path = (struct value){ .type = VALUE_MISSING };
+    while (document_next(&walk, &field)) {
+        if (is_named(field.name, "path")) {
+            *path = field.value;
+        } else if (is_named(field.name, "preserveNullAndEmptyArrays")) {
+            if (field.value.type != VALUE_BOOL)
+                return fault_raise(p->arena, p->fault, 28809,
+                                   "expected a boolean for the preserveNullAndEmptyArrays option "
+                                   "to $unwind stage");
+            stage->keeps_empty = formula_is_true(field.value);
+        } else if (is_named(field.name, "includeArrayIndex")) {
+            if (field.value.type != VALUE_STRING || value_text(field.value).len == 0 ||
+                value_text(field.value).data[0] == '$')
+                return fault_raise(p->arena, p->fault, 28810,
+                                   "expected a non-empty string without $ for the "
+                                   "includeArrayIndex option to $unwind stage");
+            stage->position_name = value_text(field.value);
+        } else {
+            return fault_raise(p->arena, p->fault, 28811,
+                               "unrecognized option to $unwind stage: %.*s", (int)field.name.len,
+                               (const char *)field.name.data);
+        }
+    }
+    return STATUS_OK;
+}
+
+static status parse_unwind(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+    struct value path = argument;
+
+    TRY(add_stage(p, STAGE_UNWIND, &stage));
+    if (argument.type == VALUE_DOCUMENT)
+        TRY(parse_unwind_options(p, value_document(argument), stage, &path));
+    if (path.type == VALUE_MISSING)
+        return fault_raise(p->arena, p->fault, 28812, "no path specified to $unwind stage");
+    if (path.type != VALUE_STRING)
+        return fault_raise(p->arena, p->fault, 28808,
+                           "expected a string as the path for $unwind stage");
+    bytes text = value_text(path);
+    if (text.len < 2 || text.data[0] != '$' || text.data[1] == '$')
+        return fault_raise(p->arena, p->fault, 28818,
+                           "path option to $unwind stage should be prefixed with a '$': %.*s",
+                           (int)text.len, (const char *)text.data);
+    stage->name = bytes_from(text, 1);
+    return STATUS_OK;
+}
+
+/* ---- $group ----------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    enum accumulator_kind kind;
+} accumulators[] = {
+    {"$sum",           ACCUMULATE_SUM       },
+    { "$avg",          ACCUMULATE_AVERAGE   },
+    { "$min",          ACCUMULATE_MIN       },
+    { "$max",          ACCUMULATE_MAX       },
+    { "$first",        ACCUMULATE_FIRST     },
+    { "$last",         ACCUMULATE_LAST      },
+    { "$push",         ACCUMULATE_PUSH      },
+    { "$addToSet",     ACCUMULATE_ADD_TO_SET},
+    { "$mergeObjects", ACCUMULATE_MERGE     },
+};
+
+static status literal_one(struct pipeline_parser *p, const struct formula **out)
+{
+    struct value one;
+
+    TRY(value_of_int64(p->arena, 1, &one));
+    return formula_literal(p->arena, one, out);
+}
+
+static status parse_accumulator(struct pipeline_parser *p, struct field field,
+                                struct accumulator *out)
+{
+    struct document_walk walk;
+    struct field call, more;
+
+    if (field.value.type != VALUE_DOCUMENT)
+        return fault_raise(p->arena, p->fault, 40234,
+                           "The field '%.*s' must be an accumulator object", (int)field.name.len,
+                           (const char *)field.name.data);
+    if (field.name.len == 0 || memchr(field.name.data, '.', field.name.len))
+        return fault_raise(p->arena, p->fault, 40235,
+                           "The field name '%.*s' cannot contain '.' nor be empty",
+                           (int)field.name.len, (const char *)field.name.data);
+    walk = document_fields(value_document(field.value));
+    if (!document_next(&walk, &call) || document_next(&walk, &more))
+        return fault_raise(p->arena, p->fault, 40238,
+                           "The field '%.*s' must specify one accumulator", (int)field.name.len,
+                           (const char *)field.name.data);
+    out->name = field.name;
+    if (is_named(call.name, "$count")) {
+        out->kind = ACCUMULATE_SUM;
+        return literal_one(p, &out->of);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(accumulators); i++) {
+        if (!is_named(call.name, accumulators[i].name))
+            continue;
+        out->kind = accumulators[i].kind;
+        return formula_parse(p->arena, call.value, p->scope, &out->of, p->fault);
+    }
+    return fault_raise(p->arena, p->fault, 15952, "unknown group operator '%.*s'",
+                       (int)call.name.len, (const char *)call.name.data);
+}
+
+static status parse_group(struct pipeline_parser *p, struct value argument)
+{
+    struct accumulator *made;
+    struct document_walk walk;
+    struct stage *stage;
+    struct field field;
+
+    TRY(need_document(p, argument, 15947, "$group"));
+    TRY(add_stage(p, STAGE_GROUP, &stage));
+    TRY(ARENA_NEW(p->arena, document_field_count(value_document(argument)), &made));
+    walk = document_fields(value_document(argument));
+    while (document_next(&walk, &field)) {
+        if (is_named(field.name, "_id"))
+            TRY(formula_parse(p->arena, field.value, p->scope, &stage->formula, p->fault));
+        else
+            TRY(parse_accumulator(p, field, &made[stage->accumulator_count++]));
+    }
+    if (!stage->formula)
+        return fault_raise(p->arena, p->fault, 15955, "a group specification must include an _id");
+    stage->accumulators = made;
+    return STATUS_OK;
+}
+
+static status parse_sort_by_count(struct pipeline_parser *p, struct value argument)
+{
+    const struct order_part part = { .path = BYTES_LITERAL("count"), .is_descending = true };
+    struct accumulator *count;
+    struct stage *stage;
+
+    if (argument.type != VALUE_STRING && argument.type != VALUE_DOCUMENT)
+        return fault_raise(p->arena, p->fault, 40149,
+                           "the sortByCount field must be specified as a string or as an object");
+    TRY(add_stage(p, STAGE_GROUP, &stage));
+    TRY(ARENA_NEW(p->arena, 1, &count));
+    *count = (struct accumulator){ .name = BYTES_LITERAL("count"), .kind = ACCUMULATE_SUM };
+    TRY(literal_one(p, &count->of));
+    TRY(formula_parse(p->arena, argument, p->scope, &stage->formula, p->fault));
+    stage->accumulators = count;
+    stage->accumulator_count = 1;
+    TRY(add_stage(p, STAGE_SORT, &stage));
+    return order_make(p->arena, &part, 1, &stage->order);
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    parse_stage *parse;
+} stages[] = {
+    {"$addFields",    parse_add_fields   },
+    { "$count",       parse_count        },
+    { "$group",       parse_group        },
+    { "$limit",       parse_limit        },
+    { "$match",       parse_match        },
+    { "$project",     parse_project      },
+    { "$replaceRoot", parse_replace_root },
+    { "$replaceWith", parse_replace_with },
+    { "$sample",      parse_sample       },
+    { "$set",         parse_add_fields   },
+    { "$skip",        parse_skip         },
+    { "$sort",        parse_sort         },
+    { "$sortByCount", parse_sort_by_count},
+    { "$unset",       parse_unset        },
+    { "$unwind",      parse_unwind       },
+};
+
+static status parse_one(struct pipeline_parser *p, struct value stage)
+{
+    static const char *const later[] = {
+        "$lookup",          "$graphLookup", "$facet",     "$bucket",  "$out",
+        "$merge",           "$bucketAuto",  "$unionWith", "$densify", "$fill",
+        "$setWindowFields", "$redact",      "$documents", "$geoNear"
+    };
+    struct document_walk walk;
+    struct field field, more;
+
+    if (stage.type != VALUE_DOCUMENT)
+        return fault_raise(p->arena, p->fault, ERROR_TypeMismatch,
+                           "Each element of the 'pipeline' array must be an object");
+    walk = document_fields(value_document(stage));
+    if (!document_next(&walk, &field) || document_next(&walk, &more))
+        return fault_raise(p->arena, p->fault, 40323,
+                           "A pipeline stage specification object must contain exactly one field.");
+    for (size_t i = 0; i < ARRAY_COUNT(stages); i++) {
+        if (is_named(field.name, stages[i].name))
+            return stages[i].parse(p, field.value);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(later); i++) {
+        if (is_named(field.name, later[i]))
+            return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
+                               "the stage %s is not supported yet", later[i]);
+    }
+    return fault_raise(p->arena, p->fault, 40324, "Unrecognized pipeline stage name: '%.*s'",
+                       (int)field.name.len, (const char *)field.name.data);
+}
+
+status pipeline_parse(struct arena *arena, bytes array, const struct formula_scope *scope,
+                      const struct pipeline **out, struct fault *fault)
+{
+    struct pipeline_parser p = { .arena = arena, .fault = fault, .scope = scope };
+    struct document_walk walk = document_fields(array);
+    struct pipeline *pipeline;
+    struct field element;
+
+    *out = NULL;
+    while (document_next(&walk, &element)) {
+        if (p.count >= LIMIT_PIPELINE_STAGES)
+            return fault_raise(arena, fault, 7749501,
+                               "Pipeline length must be no longer than %d stages",
+                               LIMIT_PIPELINE_STAGES);
+        TRY(parse_one(&p, element.value));
+    }
+    TRY(ARENA_NEW(arena, 1, &pipeline));
+    *pipeline = (struct pipeline){ .stages = p.stages, .count = p.count };
+    *out = pipeline;
+    return STATUS_OK;
+}
+
+status pipeline_fault(struct arena *arena, const struct pipeline_run *run, status failed,
+                      struct fault *fault)
+{
+    if (!pipeline_refusal(run))
+        return failed;
+    return fault_raise(arena, fault, pipeline_refusal(run), "%s", failed.message);
+}

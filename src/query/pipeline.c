@@ -1,0 +1,390 @@
+/* Pipeline: pulls documents through stages.
+ *
+ * Each stage asks the one before it for a row, does its work in an arena of its own, and gives the result,
+ * which is valid until it is asked again. Stages that must see everything first are in pipeline_group.c and
+ * pipeline_sort.c.
+ *
+ * Keeps: a row belongs to the stage that gave it; whoever keeps one copies it.
+ * Threads: a run belongs to its request. Start reading at pipeline_pull(). */
+#include "query/pipeline_parts.h"
+
+#include "query/match_parts.h"
+
+status pipeline_too_much(struct pipeline_run *run, const char *what)
+{
+    run->refusal = 292;
+    return status_fail(run->formulas.arena, TOO_LARGE,
+                       "%s exceeded memory limit of %d bytes, and there is no disk use: filter or "
+                       "limit the documents before it",
+                       what, LIMIT_PIPELINE_STAGE_BYTES);
+}
+
+status pipeline_hold(struct pipeline_run *run, struct operator* operator, const char * what,
+                     bytes row, bytes *out)
+{
+    status s = arena_copy(operator->held, row, out);
+
+    return s.code == OUT_OF_MEMORY ? pipeline_too_much(run, what) : s;
+}
+
+status pipeline_compute(struct pipeline_run *run, struct arena *arena,
+                        const struct formula *formula, bytes row, struct value *out)
+{
+    struct arena *home = run->formulas.arena;
+
+    run->formulas.arena = arena;
+    run->formulas.root = run->formulas.current = (struct value){ .type = VALUE_DOCUMENT,
+                                                                 .raw = row };
+    status s = formula_value(formula, &run->formulas, out);
+    run->formulas.arena = home;
+    if (s.code != OK) {
+        run->refusal = run->formulas.refusal;
+        s = status_fail(home, s.code, "%s", s.message);
+    }
+    return s;
+}
+
+/* ---- stages that look at one row at a time ---------------------------------------------------------- */
+
+static status pull_match(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
+{
+    struct operator* o = & run->operators[number - 1];
+    struct matching matching = { .scratch = o->scratch, .formulas = &run->formulas };
+    bool is_match = false;
+
+    for (;;) {
+        TRY(pipeline_pull(run, number - 1, out, has_out));
+        if (!*has_out)
+            return STATUS_OK;
+        arena_reset(o->scratch);
+        status s = match_document(o->stage->match, &matching, *out, &is_match);
+        if (s.code != OK) {
+            run->refusal = run->formulas.refusal;
+            return status_fail(run->formulas.arena, s.code, "%s", s.message);
+        }
+        if (is_match)
+            return STATUS_OK;
+    }
+}
+
+static status pull_project(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
+{
+    struct operator* o = & run->operators[number - 1];
+    struct projection_run projecting = { .arena = o->scratch, .formulas = &run->formulas };
+    bytes row;
+
+    TRY(pipeline_pull(run, number - 1, &row, has_out));
+    if (!*has_out)
+        return STATUS_OK;
+    arena_reset(o->scratch);
+    status s = projection_apply(o->stage->projection, &projecting, row, out);
+    if (s.code == OK)
+        return s;
+    run->refusal = projecting.refusal;
+    return status_fail(run->formulas.arena, s.code, "%s", s.message);
+}
+
+static status pull_root(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
+{
+    struct operator* o = & run->operators[number - 1];
+    struct value value;
+    bytes row;
+
+    TRY(pipeline_pull(run, number - 1, &row, has_out));
+    if (!*has_out)
+        return STATUS_OK;
+    arena_reset(o->scratch);
+    TRY(pipeline_compute(run, o->scratch, o->stage->formula, row, &value));
+    if (value.type != VALUE_DOCUMENT) {
+        run->refusal = 40228;
+        return status_of(INVALID, "'newRoot' expression must evaluate to an object");
+    }
+    *out = value.raw;
+    return STATUS_OK;
+}
+
+static status pull_skip(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
+{
+    struct operator* o = & run->operators[number - 1];
+
+    for (;;) {
+        TRY(pipeline_pull(run, number - 1, out, has_out));
+        if (!*has_out || o->passed++ >= o->stage->count)
+            return STATUS_OK;
+    }
+}
+
+static status pull_limit(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
+{
+    struct operator* o = & run->operators[number - 1];
+
+    *has_out = false;
+    if (o->passed++ >= o->stage->count)
+        return STATUS_OK;
+    return pipeline_pull(run, number - 1, out, has_out);
+}
+
+static status pull_count(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
+{
+    struct operator* o = & run->operators[number - 1];
+    struct buffer built = buffer_in(o->scratch);
+    struct value rows;
+    bool has_row = true;
+
+    *has_out = false;
+    if (o->is_over)
+        return STATUS_OK;
+    o->is_over = true;
+    if (number == 1 && run->source.count) {
+        TRY(run->source.count(run->source.context, &o->passed));
+        has_row = false;
+    }
+    while (has_row) {
+        TRY(pipeline_pull(run, number - 1, out, &has_row));
+        o->passed += has_row;
+    }
+    if (o->passed == 0)
+        return STATUS_OK;
+    TRY(value_of_int64(o->scratch, (int64_t)o->passed, &rows));
+    size_t begun = document_begin(&built);
+    document_append(&built, o->stage->name, rows);
+    document_end(&built, begun);
+    *has_out = true;
+    return buffer_finish(&built, out);
+}
+
+/* ---- unwinding -------------------------------------------------------------------------------------- */
+
+static struct value find_plain(bytes document, bytes path)
+{
+    struct value value = { .type = VALUE_DOCUMENT, .raw = document };
+
+    while (path.len && value.type == VALUE_DOCUMENT) {
+        bytes part = match_take_part(&path);
+        document_find_bytes(value_document(value), part, &value);
+    }
+    return path.len ? (struct value){ .type = VALUE_MISSING } : value;
+}
+
+/* The row with the array replaced by one element, and perhaps its position. */
+static status put_element(struct pipeline_run *run, struct operator* o, struct value element,
+                          int64_t position, bytes *out)
+{
+    struct update_run changing = { .arena = o->scratch, .now = run->formulas.now };
+    struct update_result result;
+
+    o->steps[0].kind = element.type == VALUE_MISSING ? UPDATE_UNSET : UPDATE_SET;
+    o->steps[0].value = element;
+    o->steps[1].value = (struct value){ .type = VALUE_NULL };
+    if (position >= 0)
+        TRY(value_of_integer(o->scratch, VALUE_INT64, position, &o->steps[1].value));
+    status s = update_apply(&o->unwind, &changing, o->row, &result);
+    if (s.code != OK) {
+        run->refusal = changing.refusal;
+        return status_fail(run->formulas.arena, s.code, "%s", s.message);
+    }
+    *out = result.document;
+    return STATUS_OK;
+}
+
+/* What a row without elements gives, if it gives something. */
+static status unwind_single(struct pipeline_run *run, struct operator* o, struct value value,
+                            bytes *out, bool *has_out)
+{
+    bool is_empty = value.type == VALUE_MISSING || value.type == VALUE_NULL ||
+                    value.type == VALUE_UNDEFINED || value.type == VALUE_ARRAY;
+
+    *has_out = !is_empty || o->stage->keeps_empty;
+    if (!*has_out)
+        return STATUS_OK;
+    if (value.type == VALUE_ARRAY)
+        value.type = VALUE_MISSING;
+    return put_element(run, o, value, -1, out);
+}
+
+static status pull_unwind(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
+{
+    struct operator* o = & run->operators[number - 1];
+    struct field element;
+    bytes row;
+
+    for (;;) {
+        arena_reset(o->scratch);
+        if (o->is_inside && document_next(&o->elements, &element)) {
+            *has_out = true;
+            return put_element(run, o, element.value, o->position++, out);
+        }
+        o->is_inside = false;
+        TRY(pipeline_pull(run, number - 1, &row, has_out));
+        if (!*has_out)
+            return STATUS_OK;
+        arena_reset(o->held);
+        TRY(pipeline_hold(run, o, "Unwind", row, &o->row));
+        struct value value = find_plain(o->row, o->stage->name);
+        if (value.type == VALUE_ARRAY && document_field_count(value_document(value))) {
+            o->is_inside = true;
+            o->position = 0;
+            o->elements = document_fields(value_document(value));
+            continue;
+        }
+        TRY(unwind_single(run, o, value, out, has_out));
+        if (*has_out)
+            return STATUS_OK;
+    }
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------ */
+
+status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
+{
+    *has_out = false;
+    if (number == 0)
+        return run->source.next(run->source.context, out, has_out);
+    struct operator* o = & run->operators[number - 1];
+    switch (o->stage->kind) {
+    case STAGE_MATCH:
+        return pull_match(run, number, out, has_out);
+    case STAGE_PROJECT:
+        return pull_project(run, number, out, has_out);
+    case STAGE_REPLACE_ROOT:
+        return pull_root(run, number, out, has_out);
+    case STAGE_SKIP:
+        return pull_skip(run, number, out, has_out);
+    case STAGE_LIMIT:
+        return pull_limit(run, number, out, has_out);
+    case STAGE_COUNT:
+        return pull_count(run, number, out, has_out);
+    case STAGE_UNWIND:
+        return pull_unwind(run, number, out, has_out);
+    case STAGE_SORT:
+        if (!o->is_filled)
+            TRY(sort_fill(run, number));
+        return sort_next(o, out, has_out);
+    case STAGE_SAMPLE:
+        if (!o->is_filled)
+            TRY(sample_fill(run, number));
+        return sort_next(o, out, has_out);
+    case STAGE_GROUP:
+        if (!o->is_filled)
+            TRY(group_fill(run, number));
+        return group_next(run, o, out, has_out);
+    }
+    return STATUS_OK;
+}
+
+status pipeline_next(struct pipeline_run *run, bytes *document_out, bool *has_out)
+{
+    return pipeline_pull(run, run->count, document_out, has_out);
+}
+
+int32_t pipeline_refusal(const struct pipeline_run *run)
+{
+    return run->refusal;
+}
+
+static status open_operator(struct operator* o, const struct stage *stage, struct arena *arena)
+{
+    int32_t refusal;
+
+    o->stage = stage;
+    o->scratch = arena_open(LIMIT_QUERY_ROW_BYTES);
+    o->held = arena_open(LIMIT_PIPELINE_STAGE_BYTES);
+    if (!o->scratch || !o->held)
+        return status_of(OUT_OF_MEMORY, "there is no memory for a pipeline");
+    if (stage->kind != STAGE_UNWIND)
+        return STATUS_OK;
+    o->steps[0].path = stage->name;
+    o->steps[1] = (struct update_step){ .kind = UPDATE_SET, .path = stage->position_name };
+    return update_join(arena, o->steps, stage->position_name.len ? 2 : 1, &o->unwind, &refusal);
+}
+
+status pipeline_open(const struct pipeline *pipeline, size_t skipped,
+                     const struct pipeline_source *source, struct formula_run *formulas,
+                     struct arena *arena, struct pipeline_run **out)
+{
+    size_t count = pipeline->count - skipped;
+    struct pipeline_run *run;
+    void *memory;
+
+    *out = NULL;
+    TRY(arena_take(arena, sizeof(*run) + count * sizeof(run->operators[0]), &memory));
+    memset(memory, 0, sizeof(*run) + count * sizeof(run->operators[0]));
+    run = memory;
+    run->source = *source;
+    run->count = count;
+    if (formulas)
+        run->formulas = *formulas;
+    run->formulas.arena = arena;
+    if (!run->formulas.variables)
+        run->formulas.variables = run->variables;
+    random_secret(&run->random, sizeof(run->random));
+    if (!run->formulas.random)
+        run->formulas.random = &run->random;
+    for (size_t i = 0; i < count; i++) {
+        status s = open_operator(&run->operators[i], &pipeline->stages[skipped + i], arena);
+        if (s.code != OK) {
+            pipeline_close(run);
+            return s;
+        }
+    }
+    *out = run;
+    return STATUS_OK;
+}
+
+void pipeline_close(struct pipeline_run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        if (run->operators[i].scratch)
+            arena_close(run->operators[i].scratch);
+        if (run->operators[i].held)
+            arena_close(run->operators[i].held);
+    }
+    run->count = 0;
+}
+
+/* ---- what a find can do before ---------------------------------------------------------------------- */
+
+static bool counts_rows(const struct stage *stage)
+{
+    if (stage->kind == STAGE_COUNT)
+        return true;
+    if (stage->kind != STAGE_GROUP || stage->formula->kind != FORMULA_IS_LITERAL)
+        return false;
+    for (size_t i = 0; i < stage->accumulator_count; i++) {
+        const struct accumulator *a = &stage->accumulators[i];
+        if (a->kind != ACCUMULATE_SUM || a->of->kind != FORMULA_IS_LITERAL)
+            return false;
+    }
+    return true;
+}
+
+status pipeline_front(const struct pipeline *pipeline, struct arena *arena,
+                      struct pipeline_front *out)
+{
+    const struct match *both[2];
+    size_t at = 0;
+
+    *out = (struct pipeline_front){ 0 };
+    for (; at < pipeline->count && pipeline->stages[at].kind == STAGE_MATCH; at++) {
+        both[0] = out->match;
+        both[1] = pipeline->stages[at].match;
+        if (out->match)
+            TRY(match_join(arena, MATCH_AND, both, 2, &out->match));
+        else
+            out->match = both[1];
+    }
+    if (at < pipeline->count && pipeline->stages[at].kind == STAGE_SORT)
+        out->order = pipeline->stages[at++].order;
+    out->stage_count = at;
+    uint64_t skipped = 0;
+    for (; at < pipeline->count && pipeline->stages[at].kind == STAGE_SKIP; at++)
+        skipped = skipped + pipeline->stages[at].count < skipped
+                      ? UINT64_MAX
+                      : skipped + pipeline->stages[at].count;
+    if (at < pipeline->count && pipeline->stages[at].kind == STAGE_LIMIT &&
+        skipped < UINT64_MAX - pipeline->stages[at].count)
+        out->wanted = skipped + pipeline->stages[at].count;
+    out->counts_rows = out->stage_count < pipeline->count && !out->order &&
+                       counts_rows(&pipeline->stages[out->stage_count]);
+    return STATUS_OK;
+}

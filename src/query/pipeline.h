@@ -1,0 +1,102 @@
+/* Pipelines: documents that pass through stages, each of which picks, changes, groups or orders them.
+ *
+ * Stages pull: each asks the one before it. Those that must see everything first (sort, group, sample) hold it
+ * in memory up to LIMIT_PIPELINE_STAGE_BYTES each, and end with TOO_LARGE and refusal 292 past that. Pipelines
+ * are immutable, in the arena they were built in; a run belongs to its request.
+ *
+ *   struct pipeline_front front = pipeline_front(pipeline);   what a find can do before: match, order, limit
+ *   struct pipeline_source source = { .next = ..., .context = ... };
+ *   TRY(pipeline_open(pipeline, front.stage_count, &source, &formulas, arena, &run));
+ *   while (pipeline_next(run, &document, &has_row) is OK and has_row) ...
+ *   pipeline_close(run);                                       on INVALID: pipeline_refusal(run) first */
+#ifndef QUERY_PIPELINE_H
+#define QUERY_PIPELINE_H
+
+#include "query/match.h"
+#include "query/order.h"
+#include "query/projection.h"
+#include "query/tree.h"
+
+enum stage_kind {
+    STAGE_MATCH,
+    STAGE_PROJECT,      /* $project, $addFields, $unset */
+    STAGE_REPLACE_ROOT, /* by `formula` */
+    STAGE_SORT,
+    STAGE_SKIP,
+    STAGE_LIMIT,
+    STAGE_GROUP,
+    STAGE_COUNT, /* one document { name: rows }, none without rows */
+    STAGE_UNWIND,
+    STAGE_SAMPLE,
+};
+
+enum accumulator_kind {
+    ACCUMULATE_SUM,
+    ACCUMULATE_AVERAGE,
+    ACCUMULATE_MIN,
+    ACCUMULATE_MAX,
+    ACCUMULATE_FIRST,
+    ACCUMULATE_LAST,
+    ACCUMULATE_PUSH,
+    ACCUMULATE_ADD_TO_SET,
+    ACCUMULATE_MERGE,
+};
+
+struct accumulator {
+    bytes name;
+    enum accumulator_kind kind;
+    const struct formula *of;
+};
+
+struct stage {
+    enum stage_kind kind;
+    const struct match *match;
+    const struct projection *projection;
+    const struct formula *formula; /* STAGE_REPLACE_ROOT; the id of STAGE_GROUP */
+    const struct order *order;
+    uint64_t count; /* of STAGE_SKIP, STAGE_LIMIT, STAGE_SAMPLE */
+    bytes name;     /* STAGE_COUNT; the path of STAGE_UNWIND */
+    const struct accumulator *accumulators;
+    size_t accumulator_count;
+    bytes position_name; /* STAGE_UNWIND: field for the position, empty if none */
+    bool keeps_empty;    /* STAGE_UNWIND: rows without elements stay */
+};
+
+struct pipeline {
+    const struct stage *stages;
+    size_t count;
+};
+
+/* What the beginning of a pipeline asks of its source. */
+struct pipeline_front {
+    const struct match *match; /* NULL: nothing */
+    const struct order *order;
+    uint64_t wanted; /* rows that are needed at most; 0: unknown */
+    size_t
+        stage_count; /* stages that need not be run if the source does so; wanted is not one of them */
+    /* The rest only counts rows: pipeline_source.count saves looking at them. */
+    bool counts_rows;
+};
+MUST_USE status pipeline_front(const struct pipeline *pipeline, struct arena *arena,
+                               struct pipeline_front *out);
+
+struct pipeline_source {
+    /* The document is valid until the next call. */
+    status (*next)(void *context, bytes *document_out, bool *has_out);
+    /* How many there are; may be NULL. */
+    status (*count)(void *context, uint64_t *out);
+    void *context;
+};
+
+struct pipeline_run;
+/* Without the first `skipped` stages. `formulas` (may be NULL) is borrowed. */
+MUST_USE status pipeline_open(const struct pipeline *pipeline, size_t skipped,
+                              const struct pipeline_source *source, struct formula_run *formulas,
+                              struct arena *arena, struct pipeline_run **out);
+/* Valid until the next call. */
+MUST_USE status pipeline_next(struct pipeline_run *run, bytes *document_out, bool *has_out);
+/* On INVALID and TOO_LARGE: the number by which clients know the reason; 0 if they know none. */
+int32_t pipeline_refusal(const struct pipeline_run *run);
+void pipeline_close(struct pipeline_run *run);
+
+#endif

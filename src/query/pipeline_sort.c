@@ -1,0 +1,162 @@
+/* Pipeline sort: stages that hold rows and give them back in another order.
+ *
+ * Sorting copies every row with its place; if the next stage is a limit, only so many are kept: whenever there
+ * are twice as many, they are sorted and cut, and what is left moves to a fresh arena. A sample keeps each
+ * row with the chance that it has among those seen so far.
+ *
+ * Threads: a run belongs to its request. */
+#include <stdlib.h>
+
+#include "query/pipeline_parts.h"
+
+struct held_row {
+    bytes key;
+    uint64_t number; /* as they came: equal ones stay so */
+    bytes row;
+};
+
+struct sorted_rows {
+    struct held_row *items;
+    size_t count, room, given;
+};
+
+static status make_room(struct pipeline_run *run, struct operator* o)
+{
+    struct sorted_rows *rows = o->sorted;
+    size_t room = rows->room ? rows->room * 2 : 64;
+    struct held_row *more;
+
+    if (rows->count < rows->room)
+        return STATUS_OK;
+    if (ARENA_NEW(o->held, room, &more).code != OK)
+        return pipeline_too_much(run, "Sort");
+    if (rows->count)
+        memcpy(more, rows->items, rows->count * sizeof(*more));
+    rows->items = more;
+    rows->room = room;
+    return STATUS_OK;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct held_row *left = a, *right = b;
+    int order = bytes_compare(left->key, right->key);
+
+    return order ? order : (left->number > right->number) - (left->number < right->number);
+}
+
+static void sort_rows(struct sorted_rows *rows)
+{
+    if (rows->count > 1)
+        qsort(rows->items, rows->count, sizeof(*rows->items), compare_rows);
+}
+
+static status begin(struct pipeline_run *run, struct operator* o)
+{
+    o->is_filled = true;
+    if (ARENA_NEW(o->held, 1, &o->sorted).code != OK)
+        return pipeline_too_much(run, "Sort");
+    return STATUS_OK;
+}
+
+/* Rows that the stages behind take at most; 0 if that is not known. */
+static uint64_t wanted_rows(const struct pipeline_run *run, size_t number)
+{
+    uint64_t skipped = 0;
+
+    for (size_t i = number; i < run->count; i++) {
+        const struct stage *stage = run->operators[i].stage;
+        if (stage->kind == STAGE_LIMIT)
+            return skipped + stage->count < skipped ? 0 : skipped + stage->count;
+        if (stage->kind != STAGE_SKIP || skipped + stage->count < skipped)
+            return 0;
+        skipped += stage->count;
+    }
+    return 0;
+}
+
+/* Only the first `keep`, in a fresh arena. */
+static status cut_rows(struct pipeline_run *run, struct operator* o, uint64_t keep)
+{
+    struct arena *fresh = arena_open(LIMIT_PIPELINE_STAGE_BYTES), *old = o->held;
+    struct sorted_rows *rows = o->sorted;
+    struct held_row *items = rows->items;
+
+    if (!fresh)
+        return status_of(OUT_OF_MEMORY, "there is no memory for a pipeline");
+    sort_rows(rows);
+    o->held = fresh;
+    status s = begin(run, o);
+    for (size_t i = 0; s.code == OK && i < keep; i++) {
+        struct held_row *row = &items[i];
+        s = make_room(run, o);
+        if (s.code == OK)
+            s = pipeline_hold(run, o, "Sort", row->key, &row->key);
+        if (s.code == OK)
+            s = pipeline_hold(run, o, "Sort", row->row, &row->row);
+        if (s.code == OK)
+            o->sorted->items[o->sorted->count++] = *row;
+    }
+    arena_close(old);
+    return s;
+}
+
+status sort_fill(struct pipeline_run *run, size_t number)
+{
+    struct operator* o = & run->operators[number - 1];
+    uint64_t keep = wanted_rows(run, number);
+    bool has_row;
+    bytes row;
+
+    TRY(begin(run, o));
+    for (uint64_t n = 0;; n++) {
+        struct held_row held = { .number = n };
+        TRY(pipeline_pull(run, number - 1, &row, &has_row));
+        if (!has_row)
+            break;
+        arena_reset(o->scratch);
+        status s = order_key(o->stage->order, o->scratch, row, &held.key);
+        if (s.code != OK)
+            return status_fail(run->formulas.arena, s.code, "%s", s.message);
+        TRY(make_room(run, o));
+        TRY(pipeline_hold(run, o, "Sort", held.key, &held.key));
+        TRY(pipeline_hold(run, o, "Sort", row, &held.row));
+        o->sorted->items[o->sorted->count++] = held;
+        if (keep && keep < SIZE_MAX / 4 && o->sorted->count >= 2 * keep + 64)
+            TRY(cut_rows(run, o, keep));
+    }
+    sort_rows(o->sorted);
+    return STATUS_OK;
+}
+
+status sort_next(struct operator* o, bytes *out, bool *has_out)
+{
+    *has_out = o->sorted->given < o->sorted->count;
+    if (*has_out)
+        *out = o->sorted->items[o->sorted->given++].row;
+    return STATUS_OK;
+}
+
+status sample_fill(struct pipeline_run *run, size_t number)
+{
+    struct operator* o = & run->operators[number - 1];
+    bool has_row;
+    bytes row;
+
+    TRY(begin(run, o));
+    for (uint64_t n = 0;; n++) {
+        struct held_row held = { .number = n };
+        TRY(pipeline_pull(run, number - 1, &row, &has_row));
+        if (!has_row)
+            return STATUS_OK;
+        uint64_t place = n < o->stage->count ? n : random_below(run->formulas.random, n + 1);
+        if (place >= o->stage->count)
+            continue;
+        TRY(pipeline_hold(run, o, "Sample", row, &held.row));
+        if (place == o->sorted->count) {
+            TRY(make_room(run, o));
+            o->sorted->count++;
+        }
+        o->sorted->items[place] = held;
+    }
+}

@@ -1,0 +1,242 @@
+/* Pipelines: what the tables in tests/corpus/pipelines say they make of documents.
+ *
+ *   doc {...}        one more document
+ *   [...] => [...]   a pipeline and the documents it gives, in order, or "error N"
+ *   = x => y         an expression and its value for the first document, or "error N" */
+#include "front/mongo/pipeline.h"
+
+#include <stdio.h>
+
+#include "tests/support/cases.h"
+
+enum { BUDGET = 256 * 1024 * 1024, DOCUMENTS_MAX = 64, NOW_MS = 86400123 };
+
+struct table {
+    struct cases cases;
+    bytes documents[DOCUMENTS_MAX];
+    size_t count, given;
+    int tried;
+};
+
+static status next_document(void *context, bytes *document_out, bool *has_out)
+{
+    struct table *t = context;
+
+    *has_out = t->given < t->count;
+    if (*has_out)
+        *document_out = t->documents[t->given++];
+    return STATUS_OK;
+}
+
+static const char *error_of(struct table *t, status s, const struct fault *fault)
+{
+    return arena_format(t->cases.arena, "error %d", fault->code ? fault->code : -(int)s.code);
+}
+
+static status run_all(struct table *t, const struct pipeline *pipeline, struct buffer *out,
+                      struct fault *fault)
+{
+    const struct pipeline_source source = { .next = next_document, .context = t };
+    struct formula_run formulas = { .now = NOW_MS };
+    struct pipeline_run *run;
+    bool has_row = true;
+    bytes row;
+
+    t->given = 0;
+    TRY(pipeline_open(pipeline, 0, &source, &formulas, t->cases.arena, &run));
+    status s = STATUS_OK;
+    while (has_row) {
+        s = pipeline_next(run, &row, &has_row);
+        if (s.code != OK || !has_row)
+            break;
+        CHECK_OK(document_check(t->cases.arena, row));
+        buffer_append_format(out, "%s\n", cases_text(t->cases.arena, row));
+    }
+    if (s.code != OK)
+        s = pipeline_fault(t->cases.arena, run, s, fault);
+    pipeline_close(run);
+    return s;
+}
+
+static const char *answer_of(struct table *t, bytes array)
+{
+    struct buffer out = buffer_in(t->cases.arena);
+    const struct pipeline *pipeline;
+    struct fault fault = { 0 };
+
+    status s = pipeline_parse(t->cases.arena, array, NULL, &pipeline, &fault);
+    if (s.code == OK)
+        s = run_all(t, pipeline, &out, &fault);
+    if (s.code != OK)
+        return error_of(t, s, &fault);
+    return arena_format(t->cases.arena, "%.*s", (int)out.len,
+                        out.len ? (const char *)out.data : "");
+}
+
+static const char *expected_of(struct table *t, bytes want)
+{
+    struct buffer out = buffer_in(t->cases.arena);
+    struct field element;
+
+    if (want.len == 0 || want.data[0] != '[')
+        return arena_format(t->cases.arena, "%.*s", (int)want.len, (const char *)want.data);
+    struct document_walk walk = document_fields(value_document(cases_value(&t->cases, want)));
+    while (document_next(&walk, &element))
+        buffer_append_format(&out, "%s\n",
+                             cases_text(t->cases.arena, value_document(element.value)));
+    return arena_format(t->cases.arena, "%.*s", (int)out.len,
+                        out.len ? (const char *)out.data : "");
+}
+
+static void run_pipeline(struct table *t, bytes line)
+{
+    bytes left, want;
+
+    CHECK_THAT(cases_split(line, &left, &want), "%s:%d: no =>", t->cases.path, t->cases.line);
+    const char *got = answer_of(t, value_document(cases_value(&t->cases, left)));
+    const char *expected = expected_of(t, want);
+    CHECK_THAT(strcmp(got, expected) == 0, "%s:%d: %.*s\n  gives %s\n  want  %s", t->cases.path,
+               t->cases.line, (int)left.len, (const char *)left.data, got, expected);
+    t->tried++;
+}
+
+/* { r: value }, as text. */
+static const char *text_of(struct table *t, struct value value)
+{
+    struct buffer built = buffer_in(t->cases.arena);
+    size_t begun = document_begin(&built);
+
+    document_append(&built, BYTES_LITERAL("r"), value);
+    document_end(&built, begun);
+    return cases_text(t->cases.arena, bytes_of(built.data, built.len));
+}
+
+static void run_formula(struct table *t, bytes line)
+{
+    struct arena *arena = t->cases.arena;
+    struct value variables[FORMULA_VARIABLES_MAX], value;
+    struct formula_run run = { .arena = arena, .now = NOW_MS, .variables = variables };
+    const struct formula *formula;
+    struct fault fault = { 0 };
+    const char *got, *expected;
+    bytes left, want;
+
+    CHECK_THAT(cases_split(line, &left, &want), "%s:%d: no =>", t->cases.path, t->cases.line);
+    run.root = run.current = (struct value){ .type = VALUE_DOCUMENT, .raw = t->documents[0] };
+    status s = formula_parse(arena, cases_value(&t->cases, left), NULL, &formula, &fault);
+    if (s.code == OK) {
+        s = formula_value(formula, &run, &value);
+        if (s.code != OK)
+            s = formula_fault(arena, &run, s, &fault);
+    }
+    got = s.code == OK ? text_of(t, value) : error_of(t, s, &fault);
+    if (bytes_starts_with(want, BYTES_LITERAL("error")))
+        expected = arena_format(arena, "%.*s", (int)want.len, (const char *)want.data);
+    else
+        expected = text_of(t, cases_value(&t->cases, want));
+    CHECK_THAT(strcmp(got, expected) == 0, "%s:%d: %.*s\n  gives %s\n  want  %s", t->cases.path,
+               t->cases.line, (int)left.len, (const char *)left.data, got, expected);
+    t->tried++;
+}
+
+static void run_table(const char *name)
+{
+    struct arena *arena = arena_open(BUDGET);
+    struct table table = { 0 };
+    char path[256];
+    bytes line;
+
+    CHECK(arena != NULL);
+    snprintf(path, sizeof(path), "tests/corpus/pipelines/%s.txt", name);
+    cases_open(&table.cases, arena, path);
+    while (cases_next(&table.cases, &line)) {
+        if (cases_take(&line, "doc")) {
+            CHECK(table.count < DOCUMENTS_MAX);
+            table.documents[table.count++] = cases_document(&table.cases, line);
+        } else if (cases_take(&line, "=")) {
+            run_formula(&table, line);
+        } else {
+            run_pipeline(&table, line);
+        }
+    }
+    CHECK_THAT(table.tried > 0, "%s has no cases", path);
+    arena_close(arena);
+}
+
+TEST(mongo_pipeline, stages_make_what_is_documented)
+{
+    run_table("stages");
+}
+
+TEST(mongo_pipeline, expressions_compute_what_is_documented)
+{
+    run_table("formulas");
+}
+
+TEST(mongo_pipeline, the_front_of_a_pipeline_is_left_to_the_find)
+{
+    static const struct {
+        const char *pipeline;
+        size_t stages;
+        bool has_match, has_order, counts;
+        uint64_t wanted;
+    } rows[] = {
+        {"[]",                                                                                    0, false, false, false, 0},
+        { "[{\"$match\":{\"a\":1}},{\"$match\":{\"b\":1}},{\"$sort\":{\"a\":1}},{\"$limit\":3}]", 3,
+         true,                                                                                              true,  false, 3},
+        { "[{\"$match\":{\"a\":1}},{\"$group\":{\"_id\":1,\"n\":{\"$sum\":1}}}]",                 1, true,  false,
+         true,                                                                                                            0},
+        { "[{\"$skip\":2},{\"$limit\":3}]",                                                       0, false, false, false, 5},
+        { "[{\"$count\":\"n\"}]",                                                                 0, false, false, true,  0},
+        { "[{\"$group\":{\"_id\":\"$a\",\"n\":{\"$sum\":1}}}]",                                   0, false, false, false, 0},
+    };
+    struct arena *arena = arena_open(BUDGET);
+    struct cases cases = { .arena = arena };
+
+    EACH_ROW(rows, r) {
+        const struct pipeline *pipeline;
+        struct pipeline_front front;
+        struct fault fault = { 0 };
+        bytes array = value_document(cases_value(&cases, bytes_of_text(r->pipeline)));
+        CHECK_OK(pipeline_parse(arena, array, NULL, &pipeline, &fault));
+        CHECK_OK(pipeline_front(pipeline, arena, &front));
+        CHECK_EQ(front.stage_count, r->stages, "%s", r->pipeline);
+        CHECK_EQ(front.match != NULL, r->has_match, "%s", r->pipeline);
+        CHECK_EQ(front.order != NULL, r->has_order, "%s", r->pipeline);
+        CHECK_EQ(front.counts_rows, r->counts, "%s", r->pipeline);
+        CHECK_EQ(front.wanted, r->wanted, "%s", r->pipeline);
+    }
+    arena_close(arena);
+}
+
+static status count_documents(void *context, uint64_t *out)
+{
+    *out = *(const uint64_t *)context;
+    return STATUS_OK;
+}
+
+TEST(mongo_pipeline, rows_that_are_only_counted_are_not_looked_at)
+{
+    struct arena *arena = arena_open(BUDGET);
+    struct cases cases = { .arena = arena };
+    uint64_t rows = 3000000000;
+    const struct pipeline_source source = { .count = count_documents, .context = &rows };
+    const char *text = "[{\"$group\":{\"_id\":1,\"n\":{\"$sum\":1}}}]";
+    const struct pipeline *pipeline;
+    struct pipeline_run *run;
+    struct fault fault = { 0 };
+    bool has_row;
+    bytes row;
+
+    CHECK_OK(pipeline_parse(arena, value_document(cases_value(&cases, bytes_of_text(text))), NULL,
+                            &pipeline, &fault));
+    CHECK_OK(pipeline_open(pipeline, 0, &source, NULL, arena, &run));
+    CHECK_OK(pipeline_next(run, &row, &has_row));
+    CHECK(has_row);
+    CHECK_STRING(cases_text(arena, row), "{ \"_id\" : { \"$numberInt\" : \"1\" }, \"n\" : { "
+                                         "\"$numberLong\" : \"3000000000\" } }");
+    CHECK_OK(pipeline_next(run, &row, &has_row));
+    CHECK(!has_row);
+    pipeline_close(run);
+    arena_close(arena);
+}
