@@ -96,37 +96,66 @@ status function_fuse(struct evaluation *e, const struct expression *call, struct
 
 /* ---- vectors ---------------------------------------------------------------------------------------- */
 
-/* What all ways to compare two vectors are made of. */
-struct products {
-    double ab, aa, bb, difference;
+struct numbers {
+    double *list;
     size_t count;
 };
 
-/* False unless both are arrays of as many numbers, at least one. */
-static bool multiply(struct value a, struct value b, struct products *out)
+/* Of an array that consists of numbers, at least one; false otherwise. */
+static bool read_numbers(struct value value, struct numbers *out)
 {
-    struct field x, y;
+    struct document_walk walk = document_fields(value_document(value));
+    struct field field;
 
-    *out = (struct products){ 0 };
-    if (a.type != VALUE_ARRAY || b.type != VALUE_ARRAY)
-        return false;
-    struct document_walk left = document_fields(value_document(a));
-    struct document_walk right = document_fields(value_document(b));
-    for (;;) {
-        bool has_left = document_next(&left, &x), has_right = document_next(&right, &y);
-        if (has_left != has_right)
+    while (document_next(&walk, &field)) {
+        if (!value_is_number(field.value))
             return false;
-        if (!has_left)
-            return out->count > 0;
-        if (!value_is_number(x.value) || !value_is_number(y.value))
-            return false;
-        double p = value_as_double(x.value), q = value_as_double(y.value);
-        out->ab += p * q;
-        out->aa += p * p;
-        out->bb += q * q;
-        out->difference += (p - q) * (p - q);
-        out->count++;
+        out->list[out->count++] = value_as_double(field.value);
     }
+    return out->count > 0;
+}
+
+/* A vector; NULL if it is none. A literal one is read once for all rows. */
+static status take_vector(struct evaluation *e, const struct expression *argument,
+                          const struct numbers **out)
+{
+    struct arena *home = call_home(e, argument);
+    struct numbers *numbers;
+    struct value value;
+
+    *out = call_kept(e, argument);
+    if (*out)
+        return STATUS_OK;
+    TRY(evaluate(e, argument, &value));
+    if (value.type != VALUE_ARRAY)
+        return STATUS_OK;
+    TRY(ARENA_NEW(home, 1, &numbers));
+    numbers->count = 0;
+    TRY(ARENA_NEW(home, document_field_count(value_document(value)), &numbers->list));
+    if (!read_numbers(value, numbers))
+        return STATUS_OK;
+    call_keep(e, argument, numbers);
+    *out = numbers;
+    return STATUS_OK;
+}
+
+/* What all ways to compare two vectors are made of. */
+struct products {
+    double ab, aa, bb, difference;
+};
+
+static struct products multiply(const struct numbers *a, const struct numbers *b)
+{
+    struct products out = { 0 };
+
+    for (size_t i = 0; i < a->count; i++) {
+        double p = a->list[i], q = b->list[i];
+        out.ab += p * q;
+        out.aa += p * p;
+        out.bb += q * q;
+        out.difference += (p - q) * (p - q);
+    }
+    return out;
 }
 
 /* The score by the name of the way; NAN for a name that there is not. */
@@ -191,15 +220,21 @@ static status find_way(struct evaluation *e, const struct expression *call, stru
 static status compare_vectors(struct evaluation *e, const struct expression *call, bool is_nearness,
                               struct value *out)
 {
-    struct value v[4];
-    struct products products;
+    struct value flag = value_missing(), options = value_missing();
+    const struct numbers *a, *b;
     bytes way;
 
-    TRY(call_take(e, call, v, 4));
-    if (!multiply(v[0], v[1], &products) || (call_has(call, 2) && v[2].type != VALUE_BOOL) ||
-        (call_has(call, 3) && v[3].type != VALUE_DOCUMENT))
+    TRY(take_vector(e, call->args[0], &a));
+    TRY(take_vector(e, call->args[1], &b));
+    if (call_has(call, 2))
+        TRY(evaluate(e, call->args[2], &flag));
+    if (call_has(call, 3))
+        TRY(evaluate(e, call->args[3], &options));
+    if (!a || !b || a->count != b->count || (call_has(call, 2) && flag.type != VALUE_BOOL) ||
+        (call_has(call, 3) && options.type != VALUE_DOCUMENT))
         return STATUS_OK;
-    TRY(find_way(e, call, v[3], &way));
+    TRY(find_way(e, call, options, &way));
+    struct products products = multiply(a, b);
     double score = score_of(&products, way);
     /* The Euclidean distance is the only one that is less for what is nearer. */
     bool is_turned = is_nearness && bytes_equal(way, BYTES_LITERAL("euclidean"));

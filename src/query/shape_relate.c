@@ -310,6 +310,10 @@ static double gap_of(enum space space, const struct edge *e, const struct edge *
 
 static double distance_of(enum space space, const struct edge *e, const struct edge *f)
 {
+    if (e->is_point)
+        return edge_distance(space, f, e->a);
+    if (f->is_point)
+        return edge_distance(space, e, f->a);
     double one = fmin(edge_distance(space, e, f->a), edge_distance(space, e, f->b));
     double other = fmin(edge_distance(space, f, e->a), edge_distance(space, f, e->b));
 
