@@ -44,6 +44,7 @@ static int print_commands(struct arena *arena);
 
 int main(int argument_count, char **arguments)
 {
+    memory_prepare();
     struct arena *arena = arena_open(MAIN_ARENA_BYTES);
 
     if (!arena)

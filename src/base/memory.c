@@ -4,8 +4,18 @@
  * to a request comes from its arena. Callable from every thread. */
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What a thread keeps for its next request, and what is taken from the system one by one. */
+enum { KEPT_BYTES = 4 << 20, APART_BYTES = 4 << 20 };
+
+void memory_prepare(void)
+{
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_MMAP_THRESHOLD, APART_BYTES);
+}
 
 void *memory_take(size_t size)
 {

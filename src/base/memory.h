@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/* Once at the start: the allocator gives memory back to the system in large pieces only. By default each request that
+ * takes a little more than the one before pays for it with calls to the system and page faults, over and over. */
+void memory_prepare(void);
 /* Uninitialised, NULL without memory. */
 void *memory_take(size_t size);
 /* Zeroed; NULL without memory or on overflow. */

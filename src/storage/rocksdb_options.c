@@ -22,7 +22,8 @@
 
 enum {
     CACHE_BYTES = 64 << 20,
-    BLOCK_BYTES = 8 << 10,
+    /* What a point read has to decompress for one document. */
+    BLOCK_BYTES = 4 << 10,
     BLOOM_BITS = 10,
     /* Memory of a space until it is flushed; taken bit by bit, so an empty database has none. Also the
      * size of what a flush writes, and so of the smallest piece that a range drop can give back. */
@@ -116,7 +117,7 @@ static void set_table_options(rocksdb_options_t *o, rocksdb_cache_t *cache,
     rocksdb_block_based_options_set_block_size(table, BLOCK_BYTES);
     rocksdb_block_based_options_set_block_restart_interval(table, space->keys_per_restart);
     rocksdb_block_based_options_set_block_cache(table, cache);
-    /* Indexes and filters stay in memory beside the cache, about 5 bytes per document of 500 bytes: looking
+    /* Indexes and filters stay in memory beside the cache, about 10 bytes per document of 500 bytes: looking
      * them up in the cache instead would add a third to the instructions of a get. */
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 0);
     if (space->has_filter) {
