@@ -1,0 +1,465 @@
+/* Aggregate: documents through a pipeline, batch by batch.
+ *
+ * What the front of the pipeline asks (a condition, an order) is asked of the finder. If only stages follow
+ * that look at one document at a time, each batch goes on behind the position of the one before, like a
+ * find. Otherwise everything is computed for the first batch, and what does not fit waits in the memory of
+ * the cursor, with the key of the document it came from, if it came from one: a row whose document has
+ * died meanwhile is not given any more.
+ *
+ * Threads: the command's that runs the batch. Start reading at serve_aggregate(). */
+#include "front/mongo/finding.h"
+#include "front/mongo/handlers.h"
+#include "front/mongo/hint.h"
+#include "front/mongo/origin.h"
+#include "front/mongo/pipeline.h"
+
+/* A row that waits. */
+struct waiting {
+    struct waiting *next;
+    bytes document;
+    struct document_key key;
+    bool has_key;
+};
+
+/* In the memory of the stream. */
+struct aggregating {
+    uint32_t collection_id; /* 0: there is none */
+    struct condition *condition;
+    const struct pipeline *pipeline;
+    struct pipeline_front front;
+    struct value hint;
+    bool is_resumable; /* every stage behind the front looks at one document at a time */
+    bool has_keys;     /* every row comes from one document */
+    bytes documents;   /* of an origin, one behind the other */
+    bytes rest;        /* those that were not given yet */
+    struct buffer position;
+    bool is_over, is_later;
+    struct waiting *first, **last;
+    /* During a batch. */
+    struct command *command;
+    struct select *select;
+    struct select_row row;
+    struct arena *work;
+    struct pipeline_run *run;
+    struct formula_run formulas;
+};
+
+/* ---- where documents come from ---------------------------------------------------------------------- */
+
+static status spec_of(struct aggregating *aggregating, const struct collection *collection,
+                      struct select_spec *out)
+{
+    struct hint hint;
+
+    TRY(hint_read(aggregating->command, collection, aggregating->hint, &hint));
+    *out = (struct select_spec){ .collection = collection,
+                                 .condition = aggregating->condition,
+                                 .order = aggregating->front.order,
+                                 .by = hint.by,
+                                 .hint = hint.index,
+                                 .is_reverse = hint.is_reverse,
+                                 .wanted = aggregating->front.wanted,
+                                 .after = bytes_of(aggregating->position.data,
+                                                   aggregating->position.len) };
+    return STATUS_OK;
+}
+
+static status next_found(void *context, bytes *document_out, bool *has_out)
+{
+    struct aggregating *aggregating = context;
+
+    *has_out = false;
+    if (!aggregating->select)
+        return STATUS_OK;
+    TRY(select_next(aggregating->select, &aggregating->row, has_out));
+    if (*has_out)
+        *document_out = aggregating->row.document;
+    return STATUS_OK;
+}
+
+static status count_found(void *context, uint64_t *out)
+{
+    struct aggregating *aggregating = context;
+    struct command *command = aggregating->command;
+    const struct collection *collection = catalog_find_by_id(&command->request,
+                                                             aggregating->collection_id);
+    struct select_spec spec;
+
+    *out = 0;
+    if (!collection)
+        return STATUS_OK;
+    TRY(spec_of(aggregating, collection, &spec));
+    return select_count(command, &spec, out);
+}
+
+static status next_of_list(void *context, bytes *document_out, bool *has_out)
+{
+    struct aggregating *aggregating = context;
+
+    *has_out = wire_next_document(&aggregating->rest, document_out);
+    return STATUS_OK;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------- */
+
+static status open_select(struct aggregating *aggregating)
+{
+    struct command *command = aggregating->command;
+    const struct collection *collection = catalog_find_by_id(&command->request,
+                                                             aggregating->collection_id);
+    struct select_spec spec;
+
+    if (aggregating->collection_id == 0 || aggregating->front.counts_rows)
+        return STATUS_OK;
+    if (!collection)
+        return command_fail(command, ERROR_QueryPlanKilled,
+                            "collection dropped between two batches of a cursor");
+    TRY(spec_of(aggregating, collection, &spec));
+    return select_open(command, &spec, &aggregating->select);
+}
+
+static status open_run(struct aggregating *aggregating, struct command *command)
+{
+    bool is_list = aggregating->documents.len > 0;
+    struct pipeline_source source = { .next = is_list ? next_of_list : next_found,
+                                      .context = aggregating };
+
+    aggregating->command = command;
+    if (!is_list && aggregating->front.counts_rows)
+        source.count = count_found;
+    aggregating->work = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+    if (!aggregating->work)
+        return status_of(OUT_OF_MEMORY, "no memory to aggregate");
+    aggregating->formulas = condition_run(command, aggregating->condition, aggregating->work);
+    if (!is_list)
+        TRY(open_select(aggregating));
+    return pipeline_open(aggregating->pipeline, is_list ? 0 : aggregating->front.stage_count,
+                         &source, &aggregating->formulas, aggregating->work, &aggregating->run);
+}
+
+static void close_run(struct aggregating *aggregating, bool keeps_position)
+{
+    bytes position = BYTES_NONE;
+
+    if (aggregating->run)
+        pipeline_close(aggregating->run);
+    if (aggregating->select && keeps_position) {
+        aggregating->is_over =
+            select_is_over(aggregating->select) ||
+            select_position(aggregating->select, aggregating->command->arena, &position).code != OK;
+        aggregating->position.len = 0;
+        buffer_append(&aggregating->position, position);
+        if (aggregating->position.is_failed)
+            aggregating->is_over = true;
+    }
+    select_close(aggregating->select);
+    arena_close(aggregating->work);
+    aggregating->run = NULL;
+    aggregating->select = NULL;
+    aggregating->work = NULL;
+}
+
+static status next_row(struct aggregating *aggregating, bytes *document_out, bool *has_out)
+{
+    struct command *command = aggregating->command;
+    status s = pipeline_next(aggregating->run, document_out, has_out);
+
+    if (s.code != OK && command->fault.code == ERROR_NONE)
+        return pipeline_fault(command->arena, aggregating->run, s, &command->fault);
+    return s;
+}
+
+/* ---- batches that go on behind a position ------------------------------------------------------------ */
+
+static status begin_resumed(void *state, struct command *command)
+{
+    struct aggregating *aggregating = state;
+
+    return aggregating->is_over ? STATUS_OK : open_run(aggregating, command);
+}
+
+static status next_resumed(void *state, struct command *command, bytes *document_out, bool *has_out)
+{
+    struct aggregating *aggregating = state;
+
+    (void)command;
+    *has_out = false;
+    return aggregating->is_over ? STATUS_OK : next_row(aggregating, document_out, has_out);
+}
+
+static void end_resumed(void *state, struct command *command)
+{
+    struct aggregating *aggregating = state;
+
+    (void)command;
+    if (aggregating->work)
+        close_run(aggregating, true);
+}
+
+static bool is_resumed_over(void *state)
+{
+    return ((struct aggregating *)state)->is_over;
+}
+
+/* ---- rows that wait --------------------------------------------------------------------------------- */
+
+static status keep_row(struct aggregating *aggregating, struct arena *arena, bytes document)
+{
+    struct waiting *waiting;
+
+    TRY(ARENA_NEW(arena, 1, &waiting));
+    TRY(arena_copy(arena, document, &waiting->document));
+    if (aggregating->has_keys && aggregating->select) {
+        TRY(arena_copy(arena, aggregating->row.key.partition, &waiting->key.partition));
+        TRY(arena_copy(arena, aggregating->row.key.id, &waiting->key.id));
+        waiting->has_key = true;
+    }
+    *aggregating->last = waiting;
+    aggregating->last = &waiting->next;
+    return STATUS_OK;
+}
+
+static status compute_all(struct command *command, struct aggregating *aggregating,
+                          struct arena *arena)
+{
+    bytes document;
+    bool has = true;
+    status s;
+
+    TRY_GOTO(open_run(aggregating, command), done);
+    while (has) {
+        TRY_GOTO(next_row(aggregating, &document, &has), done);
+        if (has)
+            TRY_GOTO(keep_row(aggregating, arena, document), done);
+    }
+done:
+    close_run(aggregating, false);
+    return s;
+}
+
+/* Is the document still there that the row came from? */
+static status is_living(struct command *command, const struct aggregating *aggregating,
+                        const struct waiting *waiting, bool *out)
+{
+    const struct collection *collection = catalog_find_by_id(&command->request,
+                                                             aggregating->collection_id);
+    struct document document;
+
+    *out = true;
+    if (!waiting->has_key)
+        return STATUS_OK;
+    status s = status_of(NOT_FOUND, "");
+    if (collection)
+        s = document_read(&command->request, collection, waiting->key, &document);
+    *out = s.code == OK;
+    if (s.code == OK)
+        document_release(&command->request, &document);
+    return s.code == NOT_FOUND ? STATUS_OK : s;
+}
+
+static status next_waiting(void *state, struct command *command, bytes *document_out, bool *has_out)
+{
+    struct aggregating *aggregating = state;
+
+    *has_out = false;
+    while (aggregating->first && !*has_out) {
+        const struct waiting *waiting = aggregating->first;
+        *has_out = true;
+        if (aggregating->is_later)
+            TRY(is_living(command, aggregating, waiting, has_out));
+        *document_out = waiting->document;
+        aggregating->first = waiting->next;
+    }
+    return STATUS_OK;
+}
+
+static void end_waiting(void *state, struct command *command)
+{
+    (void)command;
+    ((struct aggregating *)state)->is_later = true;
+}
+
+static bool is_waiting_over(void *state)
+{
+    return !((struct aggregating *)state)->first;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------- */
+
+static void judge_stages(struct aggregating *aggregating)
+{
+    aggregating->is_resumable = aggregating->documents.len == 0 && aggregating->front.wanted == 0;
+    aggregating->has_keys = aggregating->documents.len == 0;
+    for (size_t i = aggregating->front.stage_count; i < aggregating->pipeline->count; i++) {
+        switch (aggregating->pipeline->stages[i].kind) {
+        case STAGE_MATCH:
+        case STAGE_PROJECT:
+        case STAGE_REPLACE_ROOT:
+            break;
+        case STAGE_SKIP:
+        case STAGE_LIMIT:
+        case STAGE_UNWIND:
+            aggregating->is_resumable = false;
+            break;
+        case STAGE_SORT:
+        case STAGE_GROUP:
+        case STAGE_COUNT:
+        case STAGE_SAMPLE:
+            aggregating->is_resumable = aggregating->has_keys = false;
+            break;
+        }
+    }
+}
+
+static status run_first_stage(struct command *command, struct arena *arena, bytes name,
+                              bytes *stages, struct aggregating *aggregating)
+{
+    struct document_walk walk = document_fields(*stages);
+    struct buffer list = buffer_in(arena), others = buffer_in(arena);
+    struct field stage, first;
+    char room[REPLY_INDEX_BYTES];
+    size_t count = 0;
+
+    if (!document_next(&walk, &stage) || stage.value.type != VALUE_DOCUMENT)
+        return STATUS_OK;
+    struct document_walk inside = document_fields(value_document(stage.value));
+    const struct origin *origin = NULL;
+    if (document_next(&inside, &first))
+        origin = origin_find(first.name);
+    if (!origin && name.len == 0)
+        return command_fail(command, ERROR_InvalidNamespace,
+                            "{aggregate: 1} is not valid for a pipeline that begins with %.*s; it "
+                            "needs a collection",
+                            (int)first.name.len, (const char *)first.name.data);
+    if (!origin)
+        return STATUS_OK;
+    if (origin->is_of_collection != (name.len > 0) ||
+        (origin->is_of_admin && !bytes_equal(command->database, BYTES_LITERAL("admin"))))
+        return command_fail(command, ERROR_InvalidNamespace, "%s is run on %s%s", origin->stage,
+                            origin->is_of_collection ? "a collection" : "{aggregate: 1}",
+                            origin->is_of_admin ? " of the database admin" : "");
+    TRY(origin->list(command, name, first.value, &list));
+    TRY(buffer_finish(&list, &aggregating->documents));
+    aggregating->rest = aggregating->documents;
+    size_t begun = document_begin(&others);
+    while (document_next(&walk, &stage))
+        document_append(&others, bytes_of_text(reply_index(count++, room)), stage.value);
+    document_end(&others, begun);
+    return buffer_finish(&others, stages);
+}
+
+struct aggregate_wish {
+    bytes stages; /* an array */
+    bytes let;
+    struct value hint;
+    struct stream_wish stream;
+};
+
+static status parse(struct command *command, struct arena *arena, const struct aggregate_wish *wish,
+                    struct aggregating *aggregating)
+{
+    static const uint8_t empty[5] = { 5, 0, 0, 0, 0 };
+    bytes stages;
+
+    aggregating->position = buffer_in(arena);
+    aggregating->last = &aggregating->first;
+    aggregating->hint.type = wish->hint.type;
+    TRY(arena_copy(arena, wish->hint.raw, &aggregating->hint.raw));
+    TRY(arena_copy(arena, wish->stages, &stages));
+    TRY(condition_make(command, arena, bytes_of(empty, sizeof(empty)), wish->let,
+                       &aggregating->condition));
+    TRY(run_first_stage(command, arena, wish->stream.name, &stages, aggregating));
+    TRY(pipeline_parse(arena, stages, aggregating->condition->scope, &aggregating->pipeline,
+                       &command->fault));
+    TRY(pipeline_front(aggregating->pipeline, arena, &aggregating->front));
+    if (aggregating->front.match)
+        aggregating->condition->match = aggregating->front.match;
+    judge_stages(aggregating);
+    return STATUS_OK;
+}
+
+static status open_stream(struct command *command, const struct aggregate_wish *wish,
+                          struct stream *stream)
+{
+    struct stream_source source = {
+        .begin = begin_resumed, .next = next_resumed, .end = end_resumed, .is_over = is_resumed_over
+    };
+    const struct collection *collection = NULL;
+    struct aggregating *aggregating;
+
+    TRY(ARENA_NEW(stream_arena(stream), 1, &aggregating));
+    TRY(parse(command, stream_arena(stream), wish, aggregating));
+    if (wish->stream.name.len > 0)
+        TRY(command_find(command, wish->stream.name, &collection));
+    aggregating->collection_id = collection ? collection->id : 0;
+    if (!aggregating->is_resumable || !collection) {
+        TRY(compute_all(command, aggregating, stream_arena(stream)));
+        source = (struct stream_source){ .next = next_waiting,
+                                         .end = end_waiting,
+                                         .is_over = is_waiting_over };
+    }
+    source.state = aggregating;
+    stream_set_source(stream, &source);
+    return STATUS_OK;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------ */
+
+static const struct argument table[] = {
+    {"pipeline",                  ARGUMENT_ARRAY,            true },
+    { "cursor",                   ARGUMENT_DOCUMENT,         false},
+    { "let",                      ARGUMENT_DOCUMENT,         false},
+    { "hint",                     ARGUMENT_DOCUMENT_OR_TEXT, false},
+    { "explain",                  ARGUMENT_FLAG,             false},
+    { "collation",                ARGUMENT_DOCUMENT,         false},
+    { "allowDiskUse",             ARGUMENT_IGNORED,          false},
+    { "bypassDocumentValidation", ARGUMENT_IGNORED,          false},
+    { "exchange",                 ARGUMENT_IGNORED,          false},
+    { "isMapReduceCommand",       ARGUMENT_IGNORED,          false},
+};
+enum { PIPELINE, CURSOR, LET, HINT, EXPLAIN, COLLATION };
+
+static status read_wish(struct command *command, struct aggregate_wish *out)
+{
+    struct value given[ARRAY_COUNT(table)], batch = { .type = VALUE_MISSING };
+
+    *out = (struct aggregate_wish){ .stream.batch_size = -1 };
+    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
+    if (command->target.type == VALUE_STRING)
+        TRY(command_collection_name(command, &out->stream.name));
+    else if (!value_is_number(command->target) || value_as_double(command->target) != 1)
+        return command_fail(command, ERROR_FailedToParse,
+                            "aggregate takes the name of a collection, or 1");
+    if (given[CURSOR].type == VALUE_MISSING)
+        return command_fail(
+            command, ERROR_FailedToParse,
+            "The 'cursor' option is required, except for aggregate with the explain "
+            "argument");
+    if (document_find(value_document(given[CURSOR]), "batchSize", &batch)) {
+        out->stream.batch_size = argument_number(batch, -1);
+        if (!value_is_number(batch) || out->stream.batch_size < 0)
+            return command_fail(command, ERROR_BadValue,
+                                "cursor.batchSize must be a number and not negative");
+    }
+    out->stages = value_document(given[PIPELINE]);
+    out->let = argument_document(given[LET]);
+    out->hint = given[HINT];
+    return STATUS_OK;
+}
+
+status serve_aggregate(struct command *command)
+{
+    struct aggregate_wish wish;
+    struct stream *stream;
+
+    TRY(read_wish(command, &wish));
+    TRY(stream_make(command, &stream));
+    status s = open_stream(command, &wish, stream);
+    if (s.code != OK) {
+        stream_drop(stream);
+        return s;
+    }
+    if (wish.stream.name.len == 0)
+        wish.stream.name = BYTES_LITERAL("$cmd.aggregate");
+    return stream_reply(command, stream, &wish.stream);
+}

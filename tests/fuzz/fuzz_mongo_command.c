@@ -1,0 +1,125 @@
+/* Fuzz: commands of the MongoDB protocol. The input is a message of the new kind without its header; what is one is
+ * run on an engine in memory, and its reply has to be a document with `ok` in it, and to name its error if it
+ * has one. What it wrote is dropped with its databases, so that inputs do not depend on each other. */
+#include <stdlib.h>
+
+#include "front/mongo/login.h"
+#include "front/mongo/session.h"
+
+enum { BUDGET = 64 * 1024 * 1024, DATABASES_MAX = 64 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Made by the first input and kept for all others. */
+static struct fixture {
+    struct manual_time time;
+    struct metrics metrics;
+    struct log log;
+    struct clock *clock;
+    struct engine *engine;
+    struct mongo *face;
+} fixture;
+
+static void need(bool claim)
+{
+    if (!claim)
+        abort();
+}
+
+static void make_fixture(void)
+{
+    struct storage_options storage_options = { .log = &fixture.log, .metrics = &fixture.metrics };
+    struct engine_options options = { .log = &fixture.log,
+                                      .metrics = &fixture.metrics,
+                                      .is_manual = true };
+    struct mongo_options face = { .log = &fixture.log,
+                                  .metrics = &fixture.metrics,
+                                  .version = "fuzz",
+                                  .has_test_commands = true };
+    struct arena *arena = arena_open(BUDGET);
+    struct engine_sweep *sweep = engine_sweep_open();
+    struct storage *storage;
+
+    fixture.log = log_to(2, LOG_SILENT);
+    fixture.time.wall = 1772323200000;
+    fixture.clock = clock_open(clock_source_manual(&fixture.time), LIMIT_CLOCK_LEAP_MS);
+    options.clock = fixture.clock;
+    storage_options.sweeper = engine_sweeper(sweep);
+    need(storage_open_memory(&storage_options, &storage).code == OK);
+    need(engine_open(storage, sweep, &options, arena, &fixture.engine).code == OK);
+    face.engine = fixture.engine;
+    need(mongo_open(&face, arena, &fixture.face).code == OK);
+    need(mongo_announce(fixture.face, "127.0.0.1:27017").code == OK);
+    arena_close(arena);
+}
+
+static void drop_databases(struct arena *arena)
+{
+    struct request request;
+    bytes names[DATABASES_MAX];
+    size_t count = 0;
+
+    need(request_begin(fixture.engine, arena, &request).code == OK);
+    while (count < DATABASES_MAX && count < catalog_database_count(&request)) {
+        need(arena_copy(arena, catalog_database(&request, count), &names[count]).code == OK);
+        count++;
+    }
+    request_end(&request);
+    for (size_t i = 0; i < count; i++)
+        (void)!database_drop(fixture.engine, arena, names[i]).code;
+    fixture.face->has_users = false;
+}
+
+static void check_reply(struct arena *arena, bytes reply)
+{
+    struct value ok, code, message;
+
+    need(document_check_upto(arena, reply, BUDGET).code == OK);
+    need(document_find(reply, "ok", &ok) && ok.type == VALUE_DOUBLE);
+    if (value_as_double(ok) != 0)
+        return;
+    need(document_find(reply, "code", &code) && code.type == VALUE_INT32);
+    need(document_find(reply, "errmsg", &message) && message.type == VALUE_STRING);
+}
+
+/* A command that ends later: on memory the commit is done by this very thread, before it is said. */
+static void finished(struct command *command)
+{
+    check_reply(command->arena, command_reply(command));
+}
+
+static void run(struct arena *arena, const struct wire_message *message)
+{
+    struct session session = { .face = fixture.face, .connection_id = 1, .is_loopback = true };
+    struct command command = { .face = fixture.face,
+                               .session = &session,
+                               .arena = arena,
+                               .message = message,
+                               .finish = finished };
+
+    if (command_run(&command))
+        check_reply(arena, command_reply(&command));
+    login_close(session.login);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t head[WIRE_HEADER_BYTES] = { 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xDD, 0x07, 0, 0 };
+    struct wire_message message;
+    struct arena *arena = arena_open(BUDGET);
+    struct buffer whole = buffer_in(arena);
+    bytes frame;
+
+    if (!fixture.engine)
+        make_fixture();
+    for (int i = 0; i < 4; i++)
+        head[i] = (uint8_t)((size + WIRE_HEADER_BYTES) >> (8 * i));
+    buffer_append(&whole, bytes_of(head, sizeof(head)));
+    buffer_append(&whole, bytes_of(data, size));
+    need(buffer_finish(&whole, &frame).code == OK);
+    if (size < LIMIT_WIRE_MESSAGE_BYTES && wire_read(arena, frame, &message).code == OK)
+        run(arena, &message);
+    drop_databases(arena);
+    arena_close(arena);
+    return 0;
+}
