@@ -40,6 +40,8 @@ bool track_has_left(const struct track *ring, enum space space, struct vector po
     size_t at = 0;
 
     for (size_t i = 0; i < ring->count; i++) {
+        if (edge_point_gap_least(&ring->edges[i], point) > best.gap)
+            continue;
         struct nearest here = edge_nearest(space, &ring->edges[i], point);
         if (here.gap < best.gap) {
             best = here;
@@ -234,15 +236,18 @@ static status judge_piece(struct shape_work *work, const struct shape *one, cons
 static status judge_edges(struct shape_work *work, const struct shape *one,
                           const struct shape *other, struct findings *found)
 {
-    struct places places;
+    struct places places = { 0 };
 
-    TRY(make_places(work, other, &places));
+    if (one->dimension > 0)
+        TRY(make_places(work, other, &places));
     for (size_t i = 0; i < one->edge_count && !found->is_out; i++) {
         const struct edge *edge = &one->edges[i];
+        if (edge->is_point) {
+            TRY(judge_piece(work, one, edge, other, edge->a, found));
+            continue;
+        }
         TRY(shape_work_take(work, other->edge_count, 1));
         find_places(edge, other, &places);
-        if (edge->is_point)
-            TRY(judge_piece(work, one, edge, other, edge->a, found));
         for (size_t j = 1; j < places.count && !found->is_out; j++) {
             struct vector a = places.list[j - 1].at, b = places.list[j].at;
             if (!space_is_same(a, b))
@@ -302,6 +307,10 @@ status shape_is_within(struct shape_work *work, const struct shape *one, const s
 /* The least gap between an end of one edge and the other edge. */
 static double gap_of(enum space space, const struct edge *e, const struct edge *f)
 {
+    if (e->is_point)
+        return edge_nearest(space, f, e->a).gap;
+    if (f->is_point)
+        return edge_nearest(space, e, f->a).gap;
     double one = fmin(edge_nearest(space, e, f->a).gap, edge_nearest(space, e, f->b).gap);
     double other = fmin(edge_nearest(space, f, e->a).gap, edge_nearest(space, f, e->b).gap);
 

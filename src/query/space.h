@@ -49,8 +49,9 @@ struct nearest {
     struct vector at;
 };
 struct nearest edge_nearest(enum space space, const struct edge *edge, struct vector point);
-/* At least how far two edges are from each other, as a gap, by their boxes. */
+/* At least how far two edges, or an edge and a point, are from each other, as a gap, by their boxes. */
 double edge_gap_least(const struct edge *one, const struct edge *other);
+double edge_point_gap_least(const struct edge *edge, struct vector point);
 
 /* In metres along the surface of the earth, or in units of the plane. */
 double space_distance(enum space space, struct vector a, struct vector b);

@@ -492,6 +492,48 @@ test("index metrics name the path that was looked up", async () => {
     );
 });
 
+// ---- searches ---------------------------------------------------------------------------------------
+
+eachRow(
+    "searches put the best first, with and without a plan",
+    [
+        {
+            why: "words",
+            text: "SELECT TOP 3 VALUE c.id FROM c ORDER BY RANK FullTextScore(c.t, 'red')",
+            want: ["s1", "s0", "s2"],
+        },
+        {
+            why: "vectors",
+            text: "SELECT TOP 2 VALUE c.id FROM c ORDER BY VectorDistance(c.v, [0, 1])",
+            want: ["s3", "s2"],
+        },
+        {
+            why: "both",
+            text: "SELECT VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.t, 'red'), VectorDistance(c.v, [0, 1])) OFFSET 0 LIMIT 2",
+            want: ["s1", "s3"],
+        },
+        {
+            why: "shapes",
+            text: "SELECT VALUE c.id FROM c WHERE ST_DISTANCE(c.at, {type: 'Point', coordinates: [0, 0]}) < 150000",
+            want: ["s0", "s1"],
+        },
+    ],
+    async ({ text, want }) => {
+        const searched = await newContainer(client);
+        const texts = ["a red bike", "red red helmet", "one red thing among many words", "nothing"];
+        for (const [i, t] of texts.entries())
+            await searched.items.create({
+                id: `s${i}`,
+                pk: `p${i}`,
+                t,
+                v: [4 - i, i * i],
+                at: { type: "Point", coordinates: [i, 0] },
+            });
+        for (const options of [{}, { forceQueryPlan: true }, { forceQueryPlan: true, maxItemCount: 1 }])
+            equal((await searched.items.query(text, options).fetchAll()).resources, want);
+    },
+);
+
 // ---- errors -----------------------------------------------------------------------------------------
 
 eachRow(
