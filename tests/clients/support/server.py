@@ -58,12 +58,13 @@ class Server:
         for _ in range(10):
             line = self.read_line()
             certificate = re.match(r"mayfly certificate (.+)$", line)
-            ready = re.match(r"mayfly ready cosmos=http://127\.0\.0\.1:(\d+)$", line)
+            ready = re.match(r"mayfly ready cosmos=http://127\.0\.0\.1:(\d+)(?: mongo=(\S+))?$", line)
             if certificate:
                 self.certificate = certificate.group(1)
             if ready:
                 self.port = int(ready.group(1))
                 self.url = f"http://127.0.0.1:{self.port}"
+                self.mongo_url = ready.group(2)
                 return
             if not line:
                 break

@@ -1,0 +1,80 @@
+#!/usr/bin/env node
+// The MongoDB face through mongosh: how it starts, and the helpers that people type.
+"use strict";
+
+const { test, equal, run } = require("./support/check");
+const { start, stopAll } = require("./support/server");
+const { execFile } = require("node:child_process");
+const path = require("node:path");
+
+const MONGOSH = path.join(__dirname, "node_modules/mongosh/bin/mongosh.js");
+const SHELL_SECONDS_MAX = 50;
+let server;
+
+// What the script prints, as JSON, line by line.
+function shell(script) {
+    const text = `const show = (v) => print(EJSON.stringify(v)); db = db.getSiblingDB("shell"); ${script}`;
+    const words = [MONGOSH, server.mongoUrl, "--quiet", "--norc", "--eval", text];
+    const options = { timeout: SHELL_SECONDS_MAX * 1000, env: { ...process.env, HOME: server.data } };
+    return new Promise((resolve, reject) => {
+        execFile(process.execPath, words, options, (error, out, errors) => {
+            if (error) reject(new Error(`mongosh: ${error.message}\n${out}\n${errors}`));
+            else resolve(out.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line)));
+        });
+    });
+}
+
+test("documents are inserted, found, changed and deleted from the shell", async () => {
+    const shown = await shell(`
+        show(db.version().split(".").length);
+        show(db.users.insertOne({ _id: 1, name: "ann", tags: ["a", "b"] }).acknowledged);
+        show(db.users.insertMany([{ _id: 2, name: "bob" }, { _id: 3, name: "cyd" }]).insertedIds);
+        show(db.users.find({ name: /^[ab]/ }).sort({ _id: -1 }).toArray().map((d) => d.name));
+        show(db.users.updateOne({ _id: 2 }, { $set: { age: 30 } }).modifiedCount);
+        show(db.users.findOneAndUpdate({ _id: 1 }, { $push: { tags: "c" } }, { returnDocument: "after" }));
+        show(db.users.countDocuments({ _id: { $gt: 1 } }));
+        show(db.users.estimatedDocumentCount());
+        show(db.users.distinct("tags"));
+        show(db.users.aggregate([{ $group: { _id: null, n: { $sum: "$_id" } } }]).toArray());
+        show(db.users.deleteMany({ _id: { $gte: 2 } }).deletedCount);
+        show(db.users.replaceOne({ _id: 9 }, { name: "new" }, { upsert: true }).upsertedCount);
+    `);
+    equal(shown, [
+        3,
+        true,
+        { 0: 2, 1: 3 },
+        ["bob", "ann"],
+        1,
+        { _id: 1, name: "ann", tags: ["a", "b", "c"] },
+        2,
+        3,
+        ["a", "b", "c"],
+        [{ _id: null, n: 6 }],
+        2,
+        1,
+    ]);
+});
+
+test("collections, databases and indexes are listed from the shell", async () => {
+    const shown = await shell(`
+        db.one.insertOne({}); db.createCollection("two");
+        show(db.getCollectionNames().filter((n) => n === "one" || n === "two").sort());
+        show(db.getCollectionInfos({ name: "two" }).map((c) => c.type));
+        show(db.getMongo().getDBNames().includes("shell"));
+        show(db.one.createIndex({ a: 1 }));
+        show(db.one.getIndexes().map((i) => i.name));
+        show(db.one.drop());
+        show(db.one.drop());
+        show(db.hello().isWritablePrimary);
+        show(db.adminCommand({ getParameter: 1, featureCompatibilityVersion: 1 }).featureCompatibilityVersion.version);
+        try { db.runCommand({ nonsense: 1 }); } catch (e) { show(e.codeName); }
+    `);
+    equal(shown, [["one", "two"], ["collection"], true, "a_1", ["_id_", "a_1"], true, true, true, "7.0", "CommandNotFound"]);
+});
+
+run({
+    before: async () => {
+        server = await start({ options: ["--mongo", "127.0.0.1:0"] });
+    },
+    after: stopAll,
+});
