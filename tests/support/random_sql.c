@@ -120,7 +120,10 @@ static void write_computed(struct writer *w, int depth)
         write_text(w, CHOOSE(w, "(SELECT VALUE COUNT(1) FROM t IN c.l)",
                              "(SELECT VALUE MAX(t) FROM t IN c.l)",
                              "ARRAY(SELECT VALUE t.k FROM t IN c.l)",
-                             "ARRAY(SELECT VALUE t FROM t IN c.l)"));
+                             "ARRAY(SELECT VALUE t FROM t IN c.l)",
+                             "FIRST(SELECT VALUE t FROM t IN c.l)",
+                             "LAST(SELECT VALUE t.k FROM t IN c.l)",
+                             "ALL(SELECT VALUE IS_NUMBER(t) FROM t IN c.l)"));
         return;
     }
 }
