@@ -19,10 +19,12 @@
 enum { KEY_BYTES = 384, VALUE_BYTES_MIN = 16 };
 enum { FIRST_ROOM = 64, KEEP_MIN = 512 };
 
-status groups_open(struct groups *g, const struct query *query, size_t keep, const bytes *after)
+status groups_open(struct groups *g, const struct query *query, size_t wanted, const bytes *after)
 {
-    *g = (struct groups){ .query = query, .keep = keep, .has_after = after != NULL };
-    if (keep && keep < KEEP_MIN)
+    *g = (struct groups){
+        .query = query, .wanted = wanted, .keep = wanted, .has_after = after != NULL
+    };
+    if (wanted && wanted < KEEP_MIN)
         g->keep = KEEP_MIN;
     if (after)
         g->after = *after;
@@ -101,6 +103,7 @@ static status move_house(struct groups *g, size_t count)
         TRY(copy_values(g, *fresh, group->values, &group->values));
         TRY(sums_move(&group->sums, *fresh));
     }
+    TRY(arena_copy(*fresh, g->first, &g->first));
     arena_reset(g->arenas[g->in_use]);
     g->in_use = 1 - g->in_use;
     return STATUS_OK;
@@ -129,18 +132,47 @@ static status cut(struct groups *g)
 
 /* ---- adding ----------------------------------------------------------------------------------------- */
 
-static status make_key(const struct groups *g, struct evaluation *e, struct value *values,
-                       bytes *out)
+/* How much of each value orders a group. */
+static size_t value_room(const struct query *query)
 {
-    size_t room = KEY_BYTES / g->query->group_count;
+    size_t room = KEY_BYTES / query->group_count;
+
+    return room < VALUE_BYTES_MIN ? VALUE_BYTES_MIN : room;
+}
+
+bytes groups_first_scalar(const struct query *query, bytes key)
+{
+    const uint8_t *order = query->rules->kind_order;
+    bytes value = bytes_from(key, key.len ? 1 : 0);
+    size_t len = key_value_length(value, KEY_ASCENDING);
+
+    /* What is cut has no end within its room. */
+    if (len == 0 || 1 + len > value_room(query))
+        return BYTES_NONE;
+    for (enum value_kind kind = KIND_NULL; kind <= KIND_STRING; kind++) {
+        if (key.data[0] == order[kind] + 1)
+            return bytes_of(value.data, len);
+    }
+    return BYTES_NONE;
+}
+
+/* `first_out`: the part of the key that orders the first value. */
+static status make_key(const struct groups *g, struct evaluation *e, struct value *values,
+                       bytes *out, bytes *first_out)
+{
+    size_t room = value_room(g->query);
     struct buffer key = buffer_in(e->arena);
 
+    *first_out = BYTES_NONE;
     for (size_t i = 0; i < g->query->group_count; i++) {
         TRY(evaluate(e, g->query->groups[i], &values[i]));
-        sorter_append_identity(&key, g->query->rules, values[i],
-                               room < VALUE_BYTES_MIN ? VALUE_BYTES_MIN : room);
+        sorter_append_identity(&key, g->query->rules, values[i], room);
+        if (i == 0)
+            first_out->len = key.len < room ? key.len : room;
     }
-    return buffer_finish(&key, out);
+    TRY(buffer_finish(&key, out));
+    first_out->data = out->data;
+    return STATUS_OK;
 }
 
 static status begin_group(struct groups *g, size_t number, const struct value *values)
@@ -160,14 +192,31 @@ static status begin_group(struct groups *g, size_t number, const struct value *v
     return sums_open(&group->sums, arena, g->query, BYTES_NONE);
 }
 
+/* Where the first value changes, all groups so far are whole. */
+static status note_first(struct groups *g, bytes first)
+{
+    if (bytes_equal(g->first, first))
+        return STATUS_OK;
+    if (groups_count(g) >= g->wanted) {
+        g->is_settled = true;
+        g->has_dropped = true;
+        return STATUS_OK;
+    }
+    return arena_copy(g->arenas[g->in_use], first, &g->first);
+}
+
 static status add(struct groups *g, struct evaluation *e)
 {
     struct value values[LIMIT_QUERY_GROUPS];
     size_t number;
     bool is_new;
-    bytes key;
+    bytes key, first;
 
-    TRY(make_key(g, e, values, &key));
+    TRY(make_key(g, e, values, &key, &first));
+    if (g->is_ordered)
+        TRY(note_first(g, first));
+    if (g->is_settled)
+        return STATUS_OK;
     if (g->has_after && bytes_compare(key, g->after) <= 0)
         return STATUS_OK;
     if (g->is_cut && bytes_compare(key, g->last) > 0)

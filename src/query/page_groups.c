@@ -4,12 +4,16 @@
  * and a page holds only those it gives; with an order, or where rows must be distinct, all groups are held until
  * the last row was seen, because only then it is known where each stands. The next page goes on behind the place
  * of the last group given, so whatever dies, comes or goes between pages, no other group is given twice or left
- * out.
+ * out. Where there are many pages and an index has the order of the first value, the later ones are read from it,
+ * from the place of the page before on, and end where they have their groups.
  *
  * Threads: a page belongs to its request. Start reading at run_grouped(). */
 #include "query/group.h"
 #include "query/run.h"
 #include "query/sorter.h"
+
+/* So many pages look at all rows before the next ones are read in order: that pays where there are many. */
+enum { PAGES_BY_SCAN = 4 };
 
 static bool is_by_key(const struct query *query)
 {
@@ -36,6 +40,8 @@ static status collect(struct run *run, struct groups *groups)
             return STATUS_OK;
         if (is_wanted)
             TRY(groups_add(groups, &run->evaluation));
+        if (groups->is_settled)
+            return STATUS_OK;
     }
 }
 
@@ -61,6 +67,15 @@ static status put_in_order(struct run *run, const struct groups *groups, struct 
     return sorter_finish(sorter);
 }
 
+/* In the order of keys nothing else has to be known but how many pages there were; so many bytes, in the end. */
+static bytes count_page(const struct run *run)
+{
+    static const uint8_t pages[PAGES_BY_SCAN] = { 0 };
+    size_t count = run->state.order_key.len;
+
+    return bytes_of(pages, count < PAGES_BY_SCAN ? count + 1 : count);
+}
+
 static status give(struct run *run, const struct groups *groups, const struct sorter *sorter)
 {
     bool has_dropped = sorter->has_dropped || groups->has_dropped;
@@ -76,18 +91,75 @@ static status give(struct run *run, const struct groups *groups, const struct so
     run->is_finished = run->state.remaining == 0 || (at == sorter->count && !has_dropped);
     if (run->is_finished || at == 0)
         return STATUS_OK;
-    TRY(arena_copy(run->arena, sorter->entries[at - 1].order_key, &run->state.order_key));
+    TRY(arena_copy(run->arena,
+                   is_by_key(run->query) ? count_page(run) : sorter->entries[at - 1].order_key,
+                   &run->state.order_key));
     return arena_copy(run->arena, sorter->entries[at - 1].key, &run->state.position);
+}
+
+/* ---- in order -------------------------------------------------------------------------------------- */
+
+/* What lies before the value was given on pages before. Kinds have an order of their own in an index, so only
+ * the range that holds the value can be compared with it. */
+static status cut_ranges(struct run *run, bytes value, struct plan *plan, bool *is_found_out)
+{
+    struct range *ranges;
+    size_t at = 0;
+
+    while (at < plan->range_count && (plan->ranges[at].kind == KIND_MISSING ||
+                                      bytes_compare(plan->ranges[at].start, value) > 0 ||
+                                      bytes_compare(plan->ranges[at].end, value) <= 0))
+        at++;
+    plan->range_count -= at;
+    *is_found_out = plan->range_count > 0;
+    if (!*is_found_out)
+        return STATUS_OK;
+    TRY(ARENA_NEW(run->arena, plan->range_count, &ranges));
+    memcpy(ranges, plan->ranges + at, plan->range_count * sizeof(*ranges));
+    ranges[0].start = value;
+    plan->ranges = ranges;
+    return STATUS_OK;
+}
+
+/* Reads the rows in the order of the first value, from that of the last group given on, if an index has it. */
+static status take_order(struct run *run, struct groups *groups)
+{
+    const struct query_order order = { .by = run->query->groups[0] };
+    bytes value = groups_first_scalar(run->query, run->state.position);
+    struct query ordered = *run->query;
+    struct plan plan;
+    bool is_found;
+
+    if (run->state.order_key.len < PAGES_BY_SCAN || value.len == 0 || !run->source->collection)
+        return STATUS_OK;
+    ordered.orders = &order;
+    ordered.order_count = 1;
+    TRY(plan_make(run->arena, &ordered, run->source, NULL, &plan));
+    if (plan.choice.access != ACCESS_INDEX || plan.choice.constraint != PLAN_BY_ORDER ||
+        plan.is_ranked)
+        return STATUS_OK;
+    TRY(cut_ranges(run, value, &plan, &is_found));
+    if (!is_found)
+        return STATUS_OK;
+    cursor_close(&run->cursor);
+    run->plan = plan;
+    groups->is_ordered = true;
+    run->page->explain.access = plan.choice.access;
+    run->page->explain.index = plan.index;
+    run->page->explain.path = plan.path;
+    return cursor_open(&run->cursor, &run->plan, run->source, BYTES_NONE, &run->page->explain);
 }
 
 static status run_in(struct run *run, struct groups *groups, struct sorter *sorter)
 {
-    const struct sort_entry after = { .order_key = run->state.order_key,
-                                      .key = run->state.position };
     bool is_cut = is_by_key(run->query);
+    const struct sort_entry after = { .order_key = is_cut ? BYTES_NONE : run->state.order_key,
+                                      .key = run->state.position };
 
     TRY(groups_open(groups, run->query, is_cut ? run_wanted_rows(run) : 0,
                     is_cut && run->is_resumed ? &after.key : NULL));
+    if (is_cut && run->is_resumed)
+        TRY(take_order(run, groups));
     TRY(collect(run, groups));
     TRY(sorter_open(sorter, run->arena, run_wanted_rows(run), run->query,
                     run->is_resumed ? &after : NULL));
