@@ -8,6 +8,7 @@
  * Keeps: if nothing changes, the document is given back as it came.
  * Threads: a run belongs to its request. Start reading at update_apply(). */
 #include "query/match_parts.h"
+#include "query/pipeline.h"
 #include "query/update_parts.h"
 
 #include <stdio.h>
@@ -470,15 +471,79 @@ static status replace(const struct update *update, struct update_run *run, bytes
     return STATUS_OK;
 }
 
+/* ---- pipelines -------------------------------------------------------------------------------------- */
+
+struct single {
+    bytes document;
+    bool is_given;
+};
+
+static status next_single(void *context, bytes *document_out, bool *has_out)
+{
+    struct single *single = context;
+
+    *document_out = single->document;
+    *has_out = !single->is_given;
+    single->is_given = true;
+    return STATUS_OK;
+}
+
+/* A document without an _id gets the one it had. */
+static status keep_id(struct update_run *run, bytes old, bytes fresh, bytes *out)
+{
+    struct buffer built = buffer_in(run->arena);
+    struct document_walk walk = document_fields(fresh);
+    struct value id, ignored;
+    struct field field;
+
+    if (document_find(fresh, "_id", &ignored) || !document_find(old, "_id", &id))
+        return arena_copy(run->arena, fresh, out);
+    size_t begun = document_begin(&built);
+    document_append(&built, BYTES_LITERAL("_id"), id);
+    while (document_next(&walk, &field))
+        document_append(&built, field.name, field.value);
+    document_end(&built, begun);
+    return buffer_finish(&built, out);
+}
+
+static status apply_pipeline(const struct update *update, struct update_run *run, bytes document,
+                             struct update_result *out)
+{
+    struct formula_run formulas = { .now = run->now };
+    struct single single = { .document = document };
+    const struct pipeline_source source = { .next = next_single, .context = &single };
+    struct pipeline_run *running;
+    bool has_row;
+    bytes made;
+
+    if (run->formulas)
+        formulas = *run->formulas;
+    TRY(pipeline_open(update->pipeline, 0, &source, &formulas, run->arena, &running));
+    status s = pipeline_next(running, &made, &has_row);
+    run->refusal = pipeline_refusal(running);
+    if (s.code == OK)
+        s = keep_id(run, document, has_row ? made : document, &out->document);
+    pipeline_close(running);
+    out->is_changed = s.code == OK && !bytes_equal(out->document, document);
+    return s;
+}
+
+static status make_result(const struct update *update, struct update_run *run, bytes document,
+                          struct update_result *out)
+{
+    if (update->is_replacement)
+        return replace(update, run, document, out);
+    if (update->pipeline)
+        return apply_pipeline(update, run, document, out);
+    return apply_steps(update, run, document, out);
+}
+
 status update_apply(const struct update *update, struct update_run *run, bytes document,
                     struct update_result *out)
 {
     run->refusal = 0;
     run->is_insert = false;
-    if (update->is_replacement)
-        TRY(replace(update, run, document, out));
-    else
-        TRY(apply_steps(update, run, document, out));
+    TRY(make_result(update, run, document, out));
     if (!out->is_changed)
         return STATUS_OK;
     TRY(check_id(run, document, out->document));
@@ -587,10 +652,7 @@ status update_insert(const struct update *update, struct update_run *run, const 
     run->is_insert = true;
     TRY(base_of(run, match, update->is_replacement, &base));
     result.document = base;
-    if (update->is_replacement)
-        TRY(replace(update, run, base, &result));
-    else
-        TRY(apply_steps(update, run, base, &result));
+    TRY(make_result(update, run, base, &result));
     TRY(check_id(run, base, result.document));
     TRY(put_id_first(run, result.document, fresh_id, out));
     return check_result(run, *out);

@@ -70,10 +70,13 @@ struct update_filter {
 };
 
 struct update_node;
+struct pipeline;
 
+/* Steps, a replacement, or a pipeline that makes the new document of the old one. */
 struct update {
     bool is_replacement;
     bytes replacement;
+    const struct pipeline *pipeline;
     const struct update_node *root; /* NULL without steps */
     const struct update_filter *filters;
     size_t filter_count;
@@ -85,7 +88,7 @@ struct update_run {
     /* Where the condition found its element (match.h). */
     bool has_position;
     size_t position;
-    struct formula_run *formulas; /* for filters; may be NULL */
+    struct formula_run *formulas; /* for filters and pipelines; may be NULL */
     bool is_insert;               /* set by update_insert */
     int32_t refusal;
 };

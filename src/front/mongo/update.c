@@ -1,6 +1,6 @@
 /* Update: from the `u` of a command to steps.
  *
- *   u        = replacement | { *( "$" operator : { *( path : argument ) } ) }
+ *   u        = replacement | { *( "$" operator : { *( path : argument ) } ) } | [ *stage ]
  *
  * The first name decides which of the two it is. Every operator is a row of one table; operators on arrays
  * are in update_array.c.
@@ -9,6 +9,7 @@
 #include "front/mongo/update_parts.h"
 
 #include "front/mongo/filter.h"
+#include "front/mongo/pipeline.h"
 
 static bool is_named(bytes name, const char *text)
 {
@@ -458,6 +459,42 @@ static status parse_replacement(struct update_parser *p, bytes u, bytes array_fi
     return STATUS_OK;
 }
 
+/* Only stages that make one document of one. */
+static status check_stage(struct arena *arena, struct value stage, struct fault *fault)
+{
+    static const char *const allowed[] = { "$addFields", "$set",         "$project",
+                                           "$unset",     "$replaceRoot", "$replaceWith" };
+    struct document_walk walk;
+    struct field field;
+
+    if (stage.type != VALUE_DOCUMENT)
+        return STATUS_OK;
+    walk = document_fields(value_document(stage));
+    if (!document_next(&walk, &field))
+        return STATUS_OK;
+    for (size_t i = 0; i < ARRAY_COUNT(allowed); i++) {
+        if (is_named(field.name, allowed[i]))
+            return STATUS_OK;
+    }
+    return fault_raise(arena, fault, ERROR_InvalidOptions,
+                       "%.*s is not allowed to be used within an update", (int)field.name.len,
+                       (const char *)field.name.data);
+}
+
+status update_parse_pipeline(struct arena *arena, bytes stages, const struct formula_scope *scope,
+                             const struct update **out, struct fault *fault)
+{
+    struct document_walk walk = document_fields(stages);
+    struct update *update;
+    struct field stage;
+
+    while (document_next(&walk, &stage))
+        TRY(check_stage(arena, stage.value, fault));
+    TRY(ARENA_NEW(arena, 1, &update));
+    *out = update;
+    return pipeline_parse(arena, stages, scope, &update->pipeline, fault);
+}
+
 status update_parse(struct arena *arena, struct value u, bytes array_filters,
                     const struct update **out, struct fault *fault)
 {
@@ -468,9 +505,11 @@ status update_parse(struct arena *arena, struct value u, bytes array_filters,
 
     TRY(ARENA_NEW(arena, 1, &update));
     *out = update;
+    if (u.type == VALUE_ARRAY && array_filters.len && document_field_count(array_filters))
+        return fault_raise(arena, fault, ERROR_FailedToParse,
+                           "arrayFilters may not be specified for pipeline-syle updates");
     if (u.type == VALUE_ARRAY)
-        return fault_raise(arena, fault, ERROR_NotImplemented,
-                           "updates by an aggregation pipeline are not supported yet");
+        return update_parse_pipeline(arena, value_document(u), NULL, out, fault);
     if (u.type != VALUE_DOCUMENT)
         return fault_raise(arena, fault, ERROR_FailedToParse,
                            "Update argument must be either an object or an array");

@@ -9,12 +9,15 @@
 #ifndef FRONT_MONGO_UPDATE_H
 #define FRONT_MONGO_UPDATE_H
 
-#include "front/mongo/fault.h"
-#include "query/query.h"
+#include "front/mongo/formula.h"
 
-/* `u` is a document: operators, or a replacement. `array_filters` is the array of that name, or empty. */
+/* `u` is a document: operators, or a replacement; or an array, a pipeline. `array_filters` is the array of that name, or empty. */
 MUST_USE status update_parse(struct arena *arena, struct value u, bytes array_filters,
                              const struct update **out, struct fault *fault);
+/* A pipeline with variables of `let`; `scope` may be NULL. */
+MUST_USE status update_parse_pipeline(struct arena *arena, bytes stages,
+                                      const struct formula_scope *scope, const struct update **out,
+                                      struct fault *fault);
 /* The fault that applying has ended with. */
 MUST_USE status update_fault(struct arena *arena, const struct update_run *run, status failed,
                              struct fault *fault);
