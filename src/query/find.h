@@ -43,6 +43,7 @@ struct find_request {
     bytes after;                  /* a position; empty: from the beginning */
     uint64_t wanted;              /* rows that will be asked for at most; 0: unknown */
     bool is_reverse;              /* without an order: backwards */
+    bool is_one_pass;             /* the position is never asked for, and any order will do */
     enum find_hint by;
     const struct index *hint;
     /* With a hint: documents whose values are those of the index's fields; from min on, below max. */

@@ -45,6 +45,18 @@ struct find_plan {
     struct find_range *ranges;
     size_t range_count;
 };
+/* Does it walk all documents by key? */
+bool find_plan_is_everything(const struct find_plan *plan);
+
+/* Ways that are walked one after the other, each with the alternative it is for. */
+struct find_branches {
+    size_t count; /* 0: there are none */
+    const struct find_plan *plans;
+    const struct match *const *matches;
+};
+MUST_USE status find_branches_make(const struct find_request *wanted, struct arena *arena,
+                                   struct find_branches *out);
+
 MUST_USE status find_plan_make(const struct find_request *wanted, struct arena *arena,
                                const struct index *resumed, struct find_plan *out);
 

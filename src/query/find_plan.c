@@ -19,6 +19,7 @@ enum {
     SCORE_RANGE = 40,
     SCORE_ORDER = 50,
     SCORE_ORDER_ONLY = 20,
+    SCORE_SPARSE = 10, /* all that have the field */
     SCORE_KEYS = 1,
 };
 
@@ -231,15 +232,22 @@ static status holds_all(struct planning *p, const struct bounded *b, bool *out)
     return predicate ? find_implies(p->arena, p->wanted->match, predicate, out) : STATUS_OK;
 }
 
+/* Is the last bounded field bounded by its mere existence? */
+static bool is_unbounded(const struct bounded *b)
+{
+    const struct find_ranges *last = b->fields[b->count - 1];
+
+    return last->count && last->items[0].end.len == 0;
+}
+
 static int score_of(const struct bounded *b, bool is_ordered)
 {
     int score = (int)b->points * SCORE_POINTS;
 
-    if (b->count > b->points)
-        score += b->fields[b->count - 1]->items && b->fields[b->count - 1]->count &&
-                         b->fields[b->count - 1]->items[0].end.len == 0
-                     ? 0
-                     : SCORE_RANGE;
+    if (b->count > b->points && !is_unbounded(b))
+        score += SCORE_RANGE;
+    else if (b->count > b->points && b->index->definition.is_sparse)
+        score += SCORE_SPARSE;
     if (b->points == b->index->definition.field_count && b->index->definition.is_unique)
         score += SCORE_POINTS;
     if (is_ordered)

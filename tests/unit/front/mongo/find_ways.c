@@ -253,6 +253,11 @@ static void compare_ways(struct world *w, struct random *random, const char *tex
     for (size_t i = 0; i < naive.ids.count; i++)
         CHECK_THAT(has_id(&page.ids, naive.ids.items[i]), "%s misses %d", text,
                    (int)naive.ids.items[i]);
+    for (size_t i = 0; i < page.ids.count; i++) {
+        for (size_t j = 0; j < i; j++)
+            CHECK_THAT(page.ids.items[i] != page.ids.items[j], "%s gives %d twice", text,
+                       (int)page.ids.items[i]);
+    }
     check_order(w, wanted.order, &page.ids, text);
     CHECK_EQ(count(w, &wanted), naive.ids.count, "%s", text);
 }
@@ -305,23 +310,25 @@ TEST(mongo_find, conditions_and_orders_take_an_index)
         bool is_descending;
         const char *want;
     } rows[] = {
-        {"{'_id':7}",                                      "",    false, "poin rows=1"        },
-        { "{'_id':{'$in':[7,8,999]}}",                     "",    false, "poin rows=3"        },
-        { "{'_id':{'$gte':35}}",                           "",    false, "keys rows=5"        },
-        { "{}",                                            "_id", true,  "keys rows=40"       },
-        { "{'n':7}",                                       "",    false, "by_n rows=1"        },
-        { "{'n':{'$gt':30,'$lte':33}}",                    "",    false, "by_n rows=3"        },
-        { "{'n':{'$gt':30,'$lte':33}}",                    "n",   true,  "by_n rows=3"        },
-        { "{'n':{'$in':[1,2,90]}}",                        "",    false, "by_n rows=2"        },
-        { "{'g':1,'m':{'$gte':30}}",                       "",    false, "gm rows=5"          },
-        { "{'g':1}",                                       "m",   true,  "gm rows=20"         },
-        { "{'m':3}",                                       "",    false, "keys rows=40"       },
-        { "{}",                                            "n",   false, "by_n rows=40"       },
-        { "{}",                                            "m",   false, "keys sorted rows=40"},
-        { "{'$or':[{'n':1},{'n':{'$gte':39}}]}",           "",    false, "by_n rows=2"        },
-        { "{'s':{'$regex':'^t3'}}",                        "",    false, "by_s rows=11"       },
-        { "{'tags':{'$gt':'a','$lt':'c'}}",                "",    false, "tags rows=60"       },
-        { "{'tags':{'$elemMatch':{'$gt':'a','$lt':'c'}}}", "",    false, "tags rows=20"       },
+        {"{'_id':7}",                                                "",    false, "poin rows=1"        },
+        { "{'_id':{'$in':[7,8,999]}}",                               "",    false, "poin rows=3"        },
+        { "{'_id':{'$gte':35}}",                                     "",    false, "keys rows=5"        },
+        { "{}",                                                      "_id", true,  "keys rows=40"       },
+        { "{'n':7}",                                                 "",    false, "by_n rows=1"        },
+        { "{'n':{'$gt':30,'$lte':33}}",                              "",    false, "by_n rows=3"        },
+        { "{'n':{'$gt':30,'$lte':33}}",                              "n",   true,  "by_n rows=3"        },
+        { "{'n':{'$in':[1,2,90]}}",                                  "",    false, "by_n rows=2"        },
+        { "{'g':1,'m':{'$gte':30}}",                                 "",    false, "gm rows=5"          },
+        { "{'g':1}",                                                 "m",   true,  "gm rows=20"         },
+        { "{'m':3}",                                                 "",    false, "keys rows=40"       },
+        { "{}",                                                      "n",   false, "by_n rows=40"       },
+        { "{}",                                                      "m",   false, "keys sorted rows=40"},
+        { "{'$or':[{'n':1},{'_id':3},{'s':'t1'},{'n':{'$gt':37}}]}", "",    false, "by_n rows=5"        },
+        { "{'$or':[{'n':1},{'m':3}]}",                               "",    false, "keys rows=40"       },
+        { "{'$or':[{'n':1},{'n':{'$gte':39}}]}",                     "",    false, "by_n rows=2"        },
+        { "{'s':{'$regex':'^t3'}}",                                  "",    false, "by_s rows=11"       },
+        { "{'tags':{'$gt':'a','$lt':'c'}}",                          "",    false, "tags rows=60"       },
+        { "{'tags':{'$elemMatch':{'$gt':'a','$lt':'c'}}}",           "",    false, "tags rows=20"       },
     };
     struct world w;
 
@@ -339,6 +346,107 @@ TEST(mongo_find, conditions_and_orders_take_an_index)
         const char *got = way_of(&w, r->filter, r->order, r->is_descending);
         CHECK_THAT(strcmp(got, r->want) == 0, "%s by %s: %s, want %s", r->filter, r->order, got,
                    r->want);
+    }
+    world_close(&w);
+}
+
+/* ---- indexes that do not hold everything ------------------------------------------------------------ */
+
+/* The world's partial indexes hold documents whose field of that name is 1. */
+static status predicate_of(void *context, const struct index *index, const struct match **out)
+{
+    struct world *w = context;
+    struct value one;
+
+    TRY(value_of_int64(w->arena, 1, &one));
+    return match_leaf(w->arena, MATCH_EQUAL, index->definition.predicate, one, out);
+}
+
+static const char *index_used(struct world *w, const char *filter, size_t want)
+{
+    struct find_request wanted = { .view = &view, .predicate = predicate_of, .context = w };
+    struct page page = { 0 };
+    struct fault fault = { 0 };
+
+    CHECK_OK(filter_parse(w->arena, parse(w, filter), NULL, &wanted.match, &fault));
+    read_page(w, &wanted, IDS_MAX, &page);
+    CHECK_EQ(page.ids.count, want, "%s", filter);
+    return page.explain.index
+               ? arena_format(w->arena, "%.*s", (int)page.explain.index->definition.name.len,
+                              (const char *)page.explain.index->definition.name.data)
+               : "keys";
+}
+
+TEST(mongo_find, an_index_is_used_only_if_it_holds_all_that_is_meant)
+{
+    static const struct {
+        const char *filter;
+        size_t want;
+        const char *index;
+    } rows[] = {
+        {"{'a':3,'flag':1}",                   2,  "part"},
+        { "{'a':3}",                           4,  "keys"},
+        { "{'a':3,'flag':2}",                  0,  "keys"},
+        { "{'a':3,'flag':{'$in':[1]}}",        2,  "part"},
+        { "{'a':3,'flag':{'$in':[1,null]}}",   4,  "keys"},
+        { "{'a':{'$lt':2},'flag':{'$gte':1}}", 4,  "keys"},
+        { "{'s':5}",                           1,  "thin"},
+        { "{'s':{'$gt':30}}",                  5,  "thin"},
+        { "{'s':null}",                        20, "keys"},
+        { "{'s':{'$exists':true}}",            20, "thin"},
+        { "{'s':{'$exists':false}}",           20, "keys"},
+        { "{'s':{'$in':[1,null]}}",            21, "keys"},
+        { "{'s':{'$ne':1}}",                   39, "keys"},
+    };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF,
+                     "part: a missing=null where=flag; thin: s sparse missing=null");
+    for (int i = 0; i < 40; i++)
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'a':%d%s%s}", i, i % 10,
+                                   i < 20 ? ",'flag':1" : "",
+                                   i % 2 ? arena_format(w.arena, ",'s':%d", i) : ""),
+                      OK);
+    EACH_ROW(rows, r)
+        CHECK_STRING(index_used(&w, r->filter, r->want), r->index);
+    world_close(&w);
+}
+
+TEST(mongo_find, a_hint_is_followed_between_its_limits)
+{
+    static const struct {
+        const char *min, *max;
+        size_t want;
+    } rows[] = {
+        {NULL,        NULL,       40},
+        { "{'n':30}", NULL,       10},
+        { NULL,       "{'n':30}", 30},
+        { "{'n':10}", "{'n':13}", 3 },
+        { "{'n':50}", NULL,       0 },
+    };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "by_n: n missing=null");
+    for (int i = 0; i < 40; i++)
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'n':%d}", i, i), OK);
+    EACH_ROW(rows, r) {
+        struct find_request wanted = { .view = &view, .by = FIND_BY_INDEX };
+        struct page page = { 0 };
+        struct request request;
+        const struct collection *collection;
+        CHECK_OK(request_begin(w.engine, w.arena, &request));
+        CHECK_OK(catalog_find(&request, BYTES_LITERAL("db"), BYTES_LITERAL("c"), &collection));
+        wanted.hint = collection_index(collection, BYTES_LITERAL("by_n"));
+        if (r->min)
+            wanted.min = parse(&w, r->min);
+        if (r->max)
+            wanted.max = parse(&w, r->max);
+        read_page(&w, &wanted, IDS_MAX, &page);
+        CHECK_EQ(page.ids.count, r->want, "from %s to %s", r->min ? r->min : "the first",
+                 r->max ? r->max : "the last");
+        request_end(&request);
     }
     world_close(&w);
 }
