@@ -424,6 +424,22 @@ struct random_sql_query random_sql_query(struct arena *arena, struct random *ran
     return (struct random_sql_query){ (const char *)w.out.data, what < 3 };
 }
 
+const char *random_sql_ids(struct arena *arena, struct random *random)
+{
+    struct writer w = { .random = random, .arena = arena, .out = buffer_in(arena) };
+
+    write_text(&w, "SELECT VALUE c._id FROM c");
+    write_where(&w);
+    if (below(&w, 2)) {
+        write_text(&w, " ORDER BY ");
+        write_key(&w, 1);
+        write_text(&w, CHOOSE(&w, "", " DESC"));
+    }
+    buffer_append_byte(&w.out, 0);
+    CHECK(!w.out.is_failed);
+    return (const char *)w.out.data;
+}
+
 /* ---- documents --------------------------------------------------------------------------------------- */
 
 static void write_field(struct writer *w, const char *name, unsigned percent, bool is_first)

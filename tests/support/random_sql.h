@@ -16,5 +16,7 @@ struct random_sql_query {
     bool is_ordered;
 };
 struct random_sql_query random_sql_query(struct arena *arena, struct random *random);
+/* The _id of items that a random condition chooses, with or without a random order. */
+const char *random_sql_ids(struct arena *arena, struct random *random);
 
 #endif
