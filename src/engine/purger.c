@@ -400,6 +400,8 @@ static status purge(struct engine *engine, bool is_eager, struct purge_result *o
     if (!out->is_frozen)
         run_pass(&pass);
     atomic_store(&engine->purger.is_working, false);
+    atomic_fetch_add(&engine->purger.worked_ms,
+                     clock_now(engine->options.clock) - atomic_load(&engine->purger.since_ms));
     atomic_fetch_add(&engine->purger.passes, 1);
     metrics_add(engine->metrics, METRIC_purge_passes_total, 1);
     pthread_mutex_unlock(&engine->purger.pass_lock);
@@ -481,6 +483,8 @@ void purger_watch(struct engine *engine, struct purger_activity *out)
         .collection_id = atomic_load(&engine->purger.collection_id),
         .since_ms = atomic_load(&engine->purger.since_ms),
         .passes = atomic_load(&engine->purger.passes),
+        .worked_ms = atomic_load(&engine->purger.worked_ms),
+        .pause_s = atomic_load(&engine->purger.pause_s),
     };
 }
 

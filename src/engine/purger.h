@@ -24,6 +24,8 @@ struct purger_activity {
     uint32_t collection_id; /* what it is doing now */
     int64_t since_ms;
     uint64_t passes;
+    int64_t worked_ms; /* in passes, altogether */
+    int pause_s;       /* as of purger_set_pause */
 };
 void purger_watch(struct engine *engine, struct purger_activity *out);
 

@@ -105,6 +105,7 @@ struct purger {
     _Atomic uint32_t collection_id;
     _Atomic int64_t since_ms;
     _Atomic uint64_t passes;
+    _Atomic int64_t worked_ms;
     _Atomic int64_t wake_at;   /* when it will look next; a write that falls due earlier wakes it */
     pthread_mutex_t pass_lock; /* one pass at a time */
     bool has_told_of_leap;     /* pass_lock */

@@ -1,9 +1,11 @@
-/* Catalog: databases and collections, listed, made and dropped.
+/* Catalog: databases and collections, listed and dropped.
  *
  * What another face has made is listed beside what this one has made; its own system database is not.
  *
  * Threads: the command's. */
+#include "front/mongo/create.h"
 #include "front/mongo/handlers.h"
+#include "front/mongo/keep.h"
 #include "front/mongo/kept.h"
 #include "front/mongo/stream.h"
 
@@ -102,14 +104,20 @@ static void append_collection(struct buffer *out, const struct collection *colle
                               bool is_name_only)
 {
     reply_bytes(out, "name", collection->definition.name);
-    reply_text(out, "type", "collection");
+    bool is_view = keep_is_view(collection);
+    reply_text(out, "type", is_view ? "view" : "collection");
     if (is_name_only)
         return;
-    document_end(out, reply_begin(out, "options"));
+    size_t options = reply_begin(out, "options");
+    create_append_options(out, collection);
+    document_end(out, options);
     size_t info = reply_begin(out, "info");
-    reply_bool(out, "readOnly", false);
-    append_uuid(out, collection->id);
+    reply_bool(out, "readOnly", is_view);
+    if (!is_view)
+        append_uuid(out, collection->id);
     document_end(out, info);
+    if (is_view || keep_is_clustered(collection))
+        return;
     size_t index = reply_begin(out, "idIndex");
     reply_int32(out, "v", 2);
     size_t key = reply_begin(out, "key");
@@ -165,32 +173,7 @@ status serve_list_collections(struct command *command)
     return STATUS_OK;
 }
 
-/* ---- collections: make and drop --------------------------------------------------------------------- */
-
-status serve_create(struct command *command)
-{
-    static const struct argument table[] = {
-        {"autoIndexId",          ARGUMENT_IGNORED, false},
-        { "idIndex",             ARGUMENT_IGNORED, false},
-        { "temp",                ARGUMENT_IGNORED, false},
-        { "flags",               ARGUMENT_IGNORED, false},
-        { "storageEngine",       ARGUMENT_IGNORED, false},
-        { "indexOptionDefaults", ARGUMENT_IGNORED, false},
-    };
-    struct value given[ARRAY_COUNT(table)];
-    const struct collection *collection;
-    bytes name;
-
-    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
-    TRY(command_collection_name(command, &name));
-    TRY(command_find(command, name, &collection));
-    if (collection) {
-        bytes namespace = command_namespace(command, name);
-        return command_fail(command, ERROR_NamespaceExists, "Collection %.*s already exists.",
-                            (int)namespace.len, (const char *)namespace.data);
-    }
-    return command_need(command, name, &collection);
-}
+/* ---- collections: drop ------------------------------------------------------------------------------ */
 
 status serve_drop(struct command *command)
 {

@@ -6,6 +6,8 @@
  * Keeps: an upsert never makes two documents of one _id. Start reading at serve_update(). */
 #include "front/mongo/change.h"
 
+#include "front/mongo/index_build.h"
+
 #include "front/mongo/handlers.h"
 #include "front/mongo/retry.h"
 #include "front/mongo/update.h"
@@ -106,7 +108,7 @@ static status insert_new(struct command *command, struct changing *changing,
         TRY(kept_fault_duplicate_id(command, changing->wish->name, kept.id, &command->fault));
         return op.outcome;
     }
-    TRY(op.outcome);
+    TRY(index_outcome(command, &op));
     out->is_upserted = true;
     out->upserted_id = kept.id;
     out->after = kept.bson;

@@ -152,6 +152,12 @@ MUST_USE status command_collection_name(struct command *command, bytes *out);
 MUST_USE status command_find(struct command *command, bytes name, const struct collection **out);
 /* Makes database and collection if they are not there, and renews the request then. */
 MUST_USE status command_need(struct command *command, bytes name, const struct collection **out);
+/* Makes a collection, and its database if that is not there; EXISTS, InvalidNamespace. */
+MUST_USE status command_create(struct command *command,
+                               const struct collection_definition *definition,
+                               const struct index_definition *indexes, size_t index_count);
+/* May a new collection have this name? InvalidNamespace. */
+MUST_USE status command_check_name(struct command *command, bytes database, bytes name);
 /* Databases that no client may see. */
 bool namespace_is_hidden(bytes database);
 /* "db.collection", in the arena; "" without memory. */

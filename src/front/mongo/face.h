@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "front/mongo/mongo.h"
+#include "front/mongo/ttl.h"
 
 struct retry_table;
 struct stream_table;
@@ -33,6 +34,8 @@ struct mongo {
 
     _Atomic bool has_users;
     _Atomic uint64_t users_version; /* raised when users change */
+    struct ttl_state ttl;
+
     _Atomic int32_t next_request_id;
     _Atomic int32_t next_connection_id;
     _Atomic int32_t connection_count;

@@ -3,6 +3,8 @@
  * Threads: the command's. */
 #include "front/mongo/hint.h"
 
+#include "front/mongo/index_spec.h"
+
 static bool is_pattern_of(bytes pattern, const struct index *index)
 {
     const struct index_definition *definition = &index->definition;
@@ -76,7 +78,7 @@ status hint_read(struct command *command, const struct collection *collection, s
         is_found = find_by_pattern(collection, value_document(value), out);
     else if (value.type == VALUE_STRING)
         is_found = find_by_name(collection, value_text(value), out);
-    if (is_found && (!out->index || out->index->state == INDEX_READY))
+    if (is_found && (!out->index || index_is_usable(out->index)))
         return STATUS_OK;
     return command_fail(command, ERROR_BadValue,
                         "hint provided does not correspond to an existing index");

@@ -65,8 +65,7 @@ status index_fault_duplicate(struct command *command, bytes name, const struct i
     return buffer_finish(&details, &out->details);
 }
 
-status index_fault_of_write(struct command *command, bytes name, const struct write_op *op,
-                            struct fault *out)
+status index_fault_of_write(struct command *command, const struct write_op *op, struct fault *out)
 {
     const struct collection *collection = op->collection;
     bytes key;
@@ -77,9 +76,16 @@ status index_fault_of_write(struct command *command, bytes name, const struct wr
         if (index->id != op->duplicate_index)
             continue;
         TRY(index_entry_values(command->arena, index, op->document, op->duplicate_values, &key));
-        return index_fault_duplicate(command, name, index, key, out);
+        return index_fault_duplicate(command, collection->definition.name, index, key, out);
     }
     return STATUS_OK; /* made while the write was on its way: the sentence has to do */
+}
+
+status index_outcome(struct command *command, const struct write_op *op)
+{
+    if (op->outcome.code == DUPLICATE_KEY && command->fault.code == ERROR_NONE)
+        TRY(index_fault_of_write(command, op, &command->fault));
+    return op->outcome;
 }
 
 /* ---- waiting ---------------------------------------------------------------------------------------- */

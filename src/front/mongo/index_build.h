@@ -18,7 +18,9 @@ void index_build_append(struct command *command, struct buffer *array, size_t *c
 MUST_USE status index_fault_duplicate(struct command *command, bytes name,
                                       const struct index *index, bytes key, struct fault *out);
 /* The same for an operation whose outcome is DUPLICATE_KEY. */
-MUST_USE status index_fault_of_write(struct command *command, bytes name, const struct write_op *op,
+MUST_USE status index_fault_of_write(struct command *command, const struct write_op *op,
                                      struct fault *out);
+/* The outcome of an operation; for a duplicate, with the fault raised. */
+MUST_USE status index_outcome(struct command *command, const struct write_op *op);
 
 #endif

@@ -12,6 +12,7 @@
 #include "front/mongo/modify.h"
 
 #include "front/mongo/hint.h"
+#include "front/mongo/index_build.h"
 #include "front/mongo/projection.h"
 
 enum {
@@ -135,7 +136,7 @@ static status settle_one(struct command *command, struct modify *modify, struct 
         TRY(document_write(&command->request, &op, 1, WRITE_EACH));
         if (is_overtaken(op.outcome))
             continue;
-        TRY(op.outcome);
+        TRY(index_outcome(command, &op));
         modify->matched++;
         modify->changed++;
         return STATUS_OK;
@@ -157,7 +158,7 @@ static status change_found(struct command *command, struct modify *modify, struc
         *is_overtaken_out = true;
         return STATUS_OK;
     }
-    TRY(op->outcome);
+    TRY(index_outcome(command, op));
     modify->matched++;
     modify->changed++;
     return STATUS_OK;
@@ -214,7 +215,7 @@ static status commit(struct command *command, struct modify *modify, struct batc
             buffer_append(overtaken, bytes_of(&op->key, sizeof(op->key)));
             continue;
         }
-        TRY(op->outcome);
+        TRY(index_outcome(command, op));
         modify->matched++;
         modify->changed++;
     }

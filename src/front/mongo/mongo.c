@@ -28,6 +28,7 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     face->started_at = clock_now(engine_clock(face->engine));
     random_secret(face->process_id, sizeof(face->process_id));
     random_secret(face->login_seed, sizeof(face->login_seed));
+    ttl_state_init(&face->ttl);
     face->streams = stream_table_open();
     face->retries = retry_table_open();
     if (!face->streams || !face->retries) {

@@ -5,6 +5,7 @@
  *
  * Threads: the command's. */
 #include "front/mongo/command.h"
+#include "front/mongo/keep.h"
 
 #define SYSTEM_DATABASE "$mayfly"
 
@@ -44,7 +45,7 @@ status command_find(struct command *command, bytes name, const struct collection
     return s.code == NOT_FOUND ? STATUS_OK : s;
 }
 
-static status check_new_name(struct command *command, bytes name)
+status command_check_name(struct command *command, bytes database, bytes name)
 {
     bool has_dollar = memchr(name.data, '$', name.len) != NULL;
     bool is_system = bytes_starts_with(name, BYTES_LITERAL("system."));
@@ -56,8 +57,8 @@ static status check_new_name(struct command *command, bytes name)
                             (int)name.len, (const char *)name.data);
     if (is_system)
         return command_fail(command, ERROR_InvalidNamespace, "Invalid system namespace: %.*s.%.*s",
-                            (int)command->database.len, (const char *)command->database.data,
-                            (int)name.len, (const char *)name.data);
+                            (int)database.len, (const char *)database.data, (int)name.len,
+                            (const char *)name.data);
     return STATUS_OK;
 }
 
@@ -67,20 +68,34 @@ static status unless_exists(status s)
     return s.code == EXISTS ? STATUS_OK : s;
 }
 
-status command_need(struct command *command, bytes name, const struct collection **out)
+status command_create(struct command *command, const struct collection_definition *definition,
+                      const struct index_definition *indexes, size_t index_count)
 {
     struct engine *engine = command->face->engine;
+
+    TRY(command_check_name(command, definition->database, definition->name));
+    if (!catalog_has_database(&command->request, definition->database))
+        TRY(unless_exists(
+            database_create(engine, command->arena, definition->database, BYTES_NONE)));
+    return collection_create(engine, command->arena, definition, indexes, index_count);
+}
+
+status command_need(struct command *command, bytes name, const struct collection **out)
+{
     struct collection_definition definition = { .database = command->database,
                                                 .name = name,
                                                 .default_ttl = TTL_OFF };
 
     TRY(command_find(command, name, out));
+    if (*out && keep_is_view(*out))
+        return command_fail(command, ERROR_CommandNotSupportedOnView,
+                            "Namespace %.*s.%.*s is a view, not a collection: nothing can be "
+                            "written to it",
+                            (int)command->database.len, (const char *)command->database.data,
+                            (int)name.len, (const char *)name.data);
     if (*out)
         return STATUS_OK;
-    TRY(check_new_name(command, name));
-    if (!catalog_has_database(&command->request, command->database))
-        TRY(unless_exists(database_create(engine, command->arena, command->database, BYTES_NONE)));
-    TRY(unless_exists(collection_create(engine, command->arena, &definition, NULL, 0)));
+    TRY(unless_exists(command_create(command, &definition, NULL, 0)));
     TRY(command_renew(command));
     TRY(command_find(command, name, out));
     if (!*out)

@@ -62,6 +62,8 @@ status serve_get_parameter(struct command *command)
         append_parameter(&command->reply, &parameter);
         is_found = true;
     }
+    if (ttl_append_parameters(command, &command->reply, is_all, command->message->body) > 0)
+        is_found = true;
     if (!is_found)
         return command_fail(command, ERROR_InvalidOptions, "no option found to get");
     return STATUS_OK;

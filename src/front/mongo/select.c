@@ -6,6 +6,9 @@
  * Keeps: a row is valid until the next call. Threads: the command's. */
 #include "front/mongo/select.h"
 
+#include "front/mongo/filter.h"
+#include "front/mongo/index_spec.h"
+
 struct select {
     struct command *command;
     struct formula_run formulas;
@@ -34,6 +37,22 @@ static status with_fault(struct select *select, status s)
     return s;
 }
 
+static bool is_usable(void *context, const struct index *index)
+{
+    (void)context;
+    return index_is_usable(index);
+}
+
+static status predicate_of(void *context, const struct index *index, const struct match **out)
+{
+    struct command *command = context;
+    struct fault ignored = { 0 };
+
+    if (filter_parse(command->arena, index->definition.predicate, NULL, out, &ignored).code != OK)
+        *out = NULL;
+    return STATUS_OK;
+}
+
 static status prepare(struct command *command, const struct select_spec *spec, struct select **out)
 {
     struct select *select;
@@ -57,6 +76,8 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                                             .hint = spec->hint,
                                             .min = spec->min,
                                             .max = spec->max,
+                                            .is_usable = is_usable,
+                                            .predicate = predicate_of,
                                             .go_on = go_on,
                                             .context = command };
     *out = select;
