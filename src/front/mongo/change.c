@@ -142,11 +142,12 @@ status change_run(struct command *command, const struct change_wish *wish,
 
     *out = (struct change_result){ 0 };
     TRY(condition_make(command, command->arena, wish->filter, wish->let, &changing.condition));
-    if (wish->update.type != VALUE_DOCUMENT)
-        return command_fail(command, ERROR_CommandNotSupported,
-                            "updates by a pipeline are not in this version of mayfly yet");
-    TRY(update_parse(command->arena, wish->update, wish->array_filters, &changing.update,
-                     &command->fault));
+    if (wish->update.type == VALUE_ARRAY && wish->array_filters.len == 0)
+        TRY(update_parse_pipeline(command->arena, value_document(wish->update),
+                                  changing.condition->scope, &changing.update, &command->fault));
+    else
+        TRY(update_parse(command->arena, wish->update, wish->array_filters, &changing.update,
+                         &command->fault));
     if (wish->is_multi && changing.update->is_replacement)
         return command_fail(command, ERROR_FailedToParse,
                             "multi update is not supported for replacement-style update");
