@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { DOCUMENTS = 40, QUERIES = 8, PAGES_MAX = 2000, IMMORTAL = 0 };
+enum { DOCUMENTS = 40, QUERIES = 6, PAGES_MAX = 2000, IMMORTAL = 0 };
 
 static const struct {
     const char *name, *index;
@@ -136,7 +136,7 @@ static void check_query(struct random *random, const char *sql, size_t collectio
 
 TEST(random_deaths, living_come_once_and_dead_never_on_any_page)
 {
-    EACH_SEED(seed, 5) {
+    EACH_SEED(seed, 3) {
         struct random random = random_seeded(seed);
         struct arena *arena = arena_open(16 << 20);
         for (size_t i = 0; i < QUERIES; i++) {
