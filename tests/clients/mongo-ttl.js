@@ -6,7 +6,7 @@
 
 const { test, eachRow, equal, ok, matches, fails, run } = require("./support/check");
 const { start, stopAll } = require("./support/server");
-const { MongoClient, ObjectId, Timestamp, Decimal128, Long, Double, Int32 } = require("mongodb");
+const { MongoClient, ObjectId, Timestamp, Decimal128, Long, Double } = require("mongodb");
 
 const MARGIN_MS = 400;
 const HOUR_MS = 3600 * 1000;
@@ -143,7 +143,7 @@ test("M-4 ttlMonitorEnabled off: nothing dies any more, and what is dead stays d
 test("M-5 an index acts as soon as it is built, on older documents too", async () => {
     const c = await newCollection(null);
     await c.insertMany(Array.from({ length: 500 }, (_, i) => ({ _id: i, d: new Date(i % 2 ? 0 : 4e12) })));
-    equal(await c.countDocuments?.({}).catch(() => 500), 500);
+    equal((await c.find().toArray()).length, 500);
     await c.createIndex({ d: 1 }, { expireAfterSeconds: 60 });
     equal((await c.find().toArray()).length, 250);
 });
