@@ -266,6 +266,56 @@ TEST(container_replace, index_is_built_anew_only_for_other_paths_or_another_mode
     cosmos_face_close(&f);
 }
 
+/* Ids and fields of the composite indexes: "2 +a-b; ". */
+static const char *composites_of(struct cosmos_face *f)
+{
+    struct buffer text = buffer_in(f->world.arena);
+    struct request request;
+    const struct collection *collection;
+
+    CHECK_OK(request_begin(f->world.engine, f->world.arena, &request));
+    CHECK_OK(catalog_find(&request, BYTES_LITERAL("db"), BYTES_LITERAL("c"), &collection));
+    for (size_t i = 0; i < collection->index_count; i++) {
+        const struct index *index = &collection->indexes[i];
+        if (!index->definition.is_ranked)
+            continue;
+        buffer_append_format(&text, "%u ", (unsigned)index->id);
+        for (size_t j = 0; j < index->definition.field_count; j++) {
+            const struct index_field *field = &index->definition.fields[j];
+            buffer_append_byte(&text, field->order == KEY_DESCENDING ? '-' : '+');
+            buffer_append(&text, field->path);
+        }
+        buffer_append_text(&text, "; ");
+    }
+    buffer_append_byte(&text, 0);
+    request_end(&request);
+    return (const char *)text.data;
+}
+
+TEST(container_replace, composite_indexes_that_stay_are_not_built_anew)
+{
+    const struct {
+        const char *policy, *want;
+    } rows[] = {
+        {"'compositeIndexes':[[{'path':'/a'},{'path':'/b','order':'descending'}]]",               "2 +a-b; "          },
+        { "'compositeIndexes':[[{'path':'/c'},{'path':'/d/e'}],[{'path':'/a'},{'path':'/b',"
+          "'order':'descending'}]]",                                                     "2 +a-b; 3 +c+d.e; "},
+        { "'compositeIndexes':[[{'path':'/c'},{'path':'/d/e'}],[{'path':'/c'},{'path':'/d/e'}]]",
+         "3 +c+d.e; "                                                                                                 },
+        { "'automatic':true",                                                                     ""                  },
+    };
+    struct cosmos_face f;
+
+    cosmos_face_open(&f);
+    create(&f, "");
+    EACH_ROW(rows, r) {
+        CHECK_ANSWER(replace(&f, arena_format(f.world.arena, ",'indexingPolicy':{%s}", r->policy)),
+                     200);
+        CHECK_STRING(composites_of(&f), r->want);
+    }
+    cosmos_face_close(&f);
+}
+
 TEST(container_replace, partition_key_unique_keys_and_id_never_change)
 {
     const char *const rows[] = {
