@@ -192,13 +192,26 @@ test("M-6 a shorter sleep wakes the purger at once", async () => {
     ok(now >= before + 2, `${before} passes, then ${now}`);
 });
 
-test("M-6 the purger gives back what every collection has lost", async () => {
+test("M-6 the purger gives back what every collection has lost, and counts it", async () => {
+    const status = async () => (await admin({ serverStatus: 1 })).metrics.ttl;
     const first = await newCollection();
     const second = await newCollection();
+    await newCollection({ d: "hashed" });
     for (const c of [first, second]) await c.insertMany([{ d: await at(0) }, { d: await at(0) }, { x: 1 }]);
     await server.advance(10000);
-    ok((await server.purge()).documents >= 4, "purged");
+    const before = await status();
+    await server.purge();
+    const after = await status();
     for (const c of [first, second]) equal((await ids(c)).length, 1);
+    ok(after.passes > before.passes, `${before.passes} passes, then ${after.passes}`);
+    ok(after.deletedDocuments >= 4, `${after.deletedDocuments} documents deleted`);
+    ok(after.invalidTTLIndexSkips > before.invalidTTLIndexSkips, "the hashed index was passed over");
+    const names = ["subPasses", "deletedKeys", "examinedDocuments", "examinedKeys", "durationMicros"];
+    for (const name of names) ok(Number.isInteger(after[name]), name);
+});
+
+test("M-7 work in the background has its place in currentOp", async () => {
+    ok(Array.isArray((await admin({ currentOp: 1 })).inprog), "a list");
 });
 
 // ---- M-9: an index like any other -------------------------------------------------------------------
