@@ -10,8 +10,8 @@ export FILTER ROOMS SCALE SEED
 test-build: all $(call tests_of,release) $(call tests_of,san) $(call tests_of,tsan) \
             $(addprefix $(BUILD)/release/,$(CRASHES)) $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
 
-quick: all $(call tests_of,release) ## tidy, unit and a short model test; before every commit
-	@$(RUN_TESTS) tidy unit $(if $(ROOMS),,model:short)
+quick: all $(call tests_of,release) ## tidy, unit and model tests, the random ones short; before every commit
+	@$(RUN_TESTS) unit:short $(if $(ROOMS),,model:short) tidy
 
 unit: $(call unit_of,release) ## only the unit tests (FILTER=text, ROOMS="base value")
 	@$(RUN_TESTS) unit

@@ -8,15 +8,17 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wswitch-enum -Wno-format-zero-l
 CFLAGS := -std=c17 -g -pthread -fno-omit-frame-pointer $(WARNINGS)
 DEPFLAGS = -MMD -MP
 
-# What the variants add; the slow assertions run where tests are slow anyway.
+# What the variants add; the slow assertions run where tests are slow anyway. What only has to name lines in
+# the reports of a sanitizer gets -g1 and -Og: a third less time to compile, which is half of `make test`.
 SLOW_CHECKS := -DMAYFLY_SLOW_CHECKS
 CFLAGS_release := -O2
-CFLAGS_asan := $(SLOW_CHECKS) -O1 -fsanitize=address
-CFLAGS_ubsan := $(SLOW_CHECKS) -O1 -fsanitize=undefined -fno-sanitize-recover=all
-CFLAGS_san := $(SLOW_CHECKS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-CFLAGS_tsan := -O1 -fsanitize=thread
-CFLAGS_coverage := $(SLOW_CHECKS) -O0 --coverage
-CFLAGS_fuzz := $(SLOW_CHECKS) -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+CFLAGS_asan := $(SLOW_CHECKS) -Og -g1 -fsanitize=address
+CFLAGS_ubsan := $(SLOW_CHECKS) -Og -g1 -fsanitize=undefined -fno-sanitize-recover=all
+CFLAGS_san := $(SLOW_CHECKS) -Og -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS_tsan := -Og -g1 -fsanitize=thread
+CFLAGS_coverage := $(SLOW_CHECKS) -O0 -g1 --coverage
+CFLAGS_fuzz := $(SLOW_CHECKS) -O1 -g1 -fsanitize=fuzzer-no-link,address,undefined \
+               -fno-sanitize-recover=all
 
 CC_release := $(CC)
 CC_asan := $(CC)

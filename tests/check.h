@@ -170,8 +170,13 @@ struct check_counts {
     size_t failed;
 };
 
+/* The n-th of so many parts of the tests, from 1. */
+struct check_part {
+    size_t number, count;
+};
+
 /* Runs the tests whose "room name" contains filter (NULL: all); one line for each when verbose. */
-struct check_counts check_run(const char *filter, bool is_verbose);
+struct check_counts check_run(const char *filter, struct check_part part, bool is_verbose);
 void check_list(void);
 
 #endif

@@ -16,5 +16,8 @@ void *memory_take_aligned(size_t alignment, size_t size);
 /* As realloc; the old piece stays valid on failure. */
 void *memory_resize(void *piece, size_t size);
 void memory_give(void *piece);
+/* Zeroed memory for a large table that fills bit by bit: what was never touched costs nothing. */
+void *memory_take_untouched(size_t size);
+void memory_give_untouched(void *piece, size_t size);
 
 #endif
