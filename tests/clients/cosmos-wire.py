@@ -160,6 +160,57 @@ def a_path_reads_the_same_in_both_encodings(w):
             equal((reply.status, reply.json.get("id")), (200, name), text)
 
 
+def written_ways(name):
+    """As encodeURI does it, with every byte escaped, and the same with small digits."""
+    escaped = "".join(f"%{b:02X}" for b in name.encode())
+    return urllib.parse.quote(name, safe="~()*!'?&=+;,:@$-_."), escaped, escaped.lower()
+
+
+@test
+def ids_of_every_legal_character_read_the_same_in_every_encoding(w):
+    characters = [chr(c) for c in range(0x20, 0x7F) if chr(c) not in "/\\#"]
+    for name in [f"u{c}v" for c in characters + ["\t", "\r\n", "\x7f", "é", "€", "😀", "%17", "%2F"]] + [".", ".."]:
+        feeds = [("dbs/d/colls/c/docs", {"pk": "a"}, PK)]
+        if "?" not in name:
+            feeds += [("dbs", {}, {}), ("dbs/d/users", {}, {}),
+                      ("dbs/d/colls", {"partitionKey": {"paths": ["/pk"], "kind": "Hash"}}, {})]
+        for feed, properties, headers in feeds:
+            made = w.ask("POST", f"/{feed}", {**JSON, **headers}, json.dumps({"id": name, **properties}))
+            equal(made.status, 201, name)
+            for text in written_ways(name):
+                reply = w.ask("GET", f"/{feed}/{text}", headers, link=f"{feed}/{name}")
+                equal((reply.status, reply.json.get("id")), (200, name), text)
+            reply = w.ask("DELETE", f"/{feed}/{written_ways(name)[1]}", headers, link=f"{feed}/{name}")
+            equal(reply.status, 204, name)
+
+
+@test
+def every_resource_answers_to_its_resource_id(w):
+    equal(w.ask("POST", "/dbs/d/users", JSON, '{"id":"u"}').status, 201)
+    permission = '{"id":"p","permissionMode":"All","resource":"dbs/d/colls/c"}'
+    equal(w.ask("POST", "/dbs/d/users/u/permissions", JSON, permission).status, 201)
+    offer = w.ask("GET", "/offers").json["Offers"][0]
+    equal(w.ask("POST", DOCS, {**JSON, **PK}, '{"id":"r","pk":"a"}').status, 201)
+    places = ["/dbs/d", "/dbs/d/colls/c", f"{DOCS}/r", "/dbs/d/users/u", "/dbs/d/users/u/permissions/p",
+              f"/offers/{offer['id']}"]
+    feeds = {"/dbs/d": ["colls", "users"], "/dbs/d/users/u": ["permissions"],
+             "/dbs/d/colls/c": ["docs", "pkranges", "sprocs", "triggers", "udfs", "conflicts"]}
+    for place in places:
+        headers = PK if place.startswith(DOCS) else {}
+        named = w.ask("GET", place, headers).json
+        own = "/" + named["_self"]
+        for link in (named["_rid"].lower(), None):  # clients sign either of them
+            reply = w.ask("GET", own, headers, **({"link": link} if link else {}))
+            equal((reply.status, reply.json["_rid"], reply.json["id"]), (200, named["_rid"], named["id"]), own)
+        for feed in feeds.get(place, []):
+            reply = w.ask("GET", own + feed, link=named["_rid"].lower())
+            equal((reply.status, reply.json["_rid"]), (200, named["_rid"]), own + feed)
+    item = w.ask("GET", f"{DOCS}/r", PK).json
+    for method, body, status in [("PUT", '{"id":"r","pk":"a","n":2}', 200), ("DELETE", "", 204)]:
+        reply = w.ask(method, "/" + item["_self"], {**JSON, **PK}, body, link=item["_rid"].lower())
+        equal(reply.status, status, method)
+
+
 @test
 def a_slash_at_the_end_or_the_front_changes_nothing(w):
     equal(w.ask("GET", "/dbs/d/").status, 200)
@@ -267,6 +318,23 @@ def nothing_above_399_has_an_empty_body(w):
             assert reply.status >= 400, f"{method} {target}: {reply!r}"
             refused(reply, reply.status)
             assert reply.headers["x-ms-activity-id"], target
+
+
+@test
+def what_http_itself_refuses_has_the_same_shape(w):
+    rows = [
+        ("GET /dbs HTTP/1.1\r\n\r\n", 400, "BadRequest"),
+        ("NONSENSE /dbs HTTP/1.1\r\nHost: a\r\n\r\n", 501, "NotImplemented"),
+        ("GET /dbs HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "NotImplemented"),
+        ("GET /dbs HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n", 417, "ExpectationFailed"),
+        ("GET /dbs HTTP/2.0\r\nHost: a\r\n\r\n", 505, "HTTPVersionNotSupported"),
+        (f"GET /{'x' * 20000} HTTP/1.1\r\nHost: a\r\n\r\n", 414, "URITooLong"),
+        (f"GET / HTTP/1.1\r\nHost: a\r\n{'X: y' * 30000}\r\n\r\n", 431, "RequestHeaderFieldsTooLarge"),
+    ]
+    for text, status, code in rows:
+        reply = refused(w.server.send(text.encode()), status)
+        equal(reply.json["code"], code)
+        assert reply.headers["x-ms-activity-id"], code
 
 
 # ---- framing ----------------------------------------------------------------------------------------

@@ -446,11 +446,12 @@ struct http_reply cosmos_refuse(void *context, struct arena *arena, struct http_
     struct http_reply reply = { .status = refusal.status };
     char activity[ACTIVITY_TEXT_BYTES];
     struct buffer body = buffer_in(arena);
-    struct failure failure = { .kind = FAIL_BAD_REQUEST, .message = refusal.message };
+    struct failure failure = { .kind = failure_of_http(refusal.status),
+                               .message = refusal.message };
 
     name_activity(face, activity);
-    if (refusal.status == 413)
-        failure = (struct failure){ .kind = FAIL_TOO_LARGE };
+    if (failure.kind == FAIL_TOO_LARGE)
+        failure.message = NULL; /* clients look for the usual text */
     failure_append_body(&body, &failure, (struct failure_context){ activity, BYTES_NONE });
     if (buffer_finish(&body, &reply.body).code != OK)
         reply.body = BYTES_LITERAL("{\"code\":\"ServiceUnavailable\",\"message\":\"no memory\"}");

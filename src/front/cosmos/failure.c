@@ -34,6 +34,15 @@ unsigned failure_substatus(enum failure_kind kind)
     return table[kind].substatus;
 }
 
+enum failure_kind failure_of_http(unsigned http_status)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        if (table[i].http_status == http_status)
+            return (enum failure_kind)i;
+    }
+    return FAIL_BAD_REQUEST;
+}
+
 const char *failure_sentence(const struct failure *failure)
 {
     return failure->message && failure->message[0] ? failure->message

@@ -22,6 +22,8 @@ unsigned failure_status(enum failure_kind kind);
 unsigned failure_substatus(enum failure_kind kind);
 const char *failure_sentence(const struct failure *failure);
 
+/* The first kind of this HTTP status; FAIL_BAD_REQUEST if there is none. */
+enum failure_kind failure_of_http(unsigned http_status);
 /* What a status of the rooms below means to the client. */
 struct failure failure_of(status outcome);
 
