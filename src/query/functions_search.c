@@ -12,33 +12,68 @@
 
 /* ---- words ------------------------------------------------------------------------------------------ */
 
-/* As words; empty if it is no text. */
-static status take_phrase(struct evaluation *e, const struct expression *argument, bytes *out)
+/* What is looked for: words in a row, or one word as it is or nearly. */
+struct sought {
+    bytes words;
+    unsigned edits;
+};
+
+/* A text, or { term: text, distance: 0, 1 or 2 }; false if it is neither. */
+static status read_sought(struct arena *arena, struct value value, bool *is_out, struct sought *out)
 {
-    const bytes *kept = call_kept(e, argument);
+    struct value text = value, distance;
+    int64_t edits = 0;
+
+    *is_out = false;
+    if (value.type == VALUE_DOCUMENT) {
+        if (!document_find(value_document(value), "term", &text))
+            return STATUS_OK;
+        if (document_find(value_document(value), "distance", &distance) &&
+            (!value_as_int64(distance, &edits) || edits < 0 || edits > 2))
+            return STATUS_OK;
+    }
+    if (!value_is_text(text))
+        return STATUS_OK;
+    *is_out = true;
+    out->edits = (unsigned)edits;
+    return words_of(arena, value_text(text), &out->words);
+}
+
+/* NULL if it is nothing to look for. */
+static status take_sought(struct evaluation *e, const struct expression *argument,
+                          const struct sought **out)
+{
     struct arena *home = call_home(e, argument);
     struct value value;
-    bytes *made;
+    struct sought *made;
+    bool is_sought;
 
-    *out = kept ? *kept : BYTES_NONE;
-    if (kept)
+    *out = call_kept(e, argument);
+    if (*out)
         return STATUS_OK;
     TRY(evaluate(e, argument, &value));
-    if (!value_is_text(value))
-        return STATUS_OK;
     TRY(ARENA_NEW(home, 1, &made));
-    TRY(words_of(home, value_text(value), made));
+    TRY(read_sought(home, value, &is_sought, made));
+    if (!is_sought)
+        return STATUS_OK;
     call_keep(e, argument, made);
-    *out = *made;
+    *out = made;
     return STATUS_OK;
+}
+
+static bool is_found(bytes words, const struct sought *sought)
+{
+    return words_find(words, sought->words) > 0 ||
+           (sought->edits && words_has_near(words, sought->words, sought->edits));
 }
 
 /* (text, phrase ...): are all there, or one of them? */
 static status contains_phrases(struct evaluation *e, const struct expression *call, bool is_any,
                                struct value *out)
 {
+    const struct sought *sought;
     struct value value;
-    bytes words, phrase;
+    bytes words;
     bool has = !is_any;
 
     TRY(evaluate(e, call->args[0], &value));
@@ -46,10 +81,10 @@ static status contains_phrases(struct evaluation *e, const struct expression *ca
         return STATUS_OK;
     TRY(words_of(e->arena, value_text(value), &words));
     for (size_t i = 1; i < call->count; i++) {
-        TRY(take_phrase(e, call->args[i], &phrase));
-        if (phrase.len == 0)
+        TRY(take_sought(e, call->args[i], &sought));
+        if (!sought)
             return STATUS_OK;
-        has = is_any ? has || words_find(words, phrase) : has && words_find(words, phrase);
+        has = is_any ? has || is_found(words, sought) : has && is_found(words, sought);
     }
     *out = value_bool(has);
     return STATUS_OK;

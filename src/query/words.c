@@ -138,3 +138,51 @@ size_t words_find(bytes words, bytes phrase)
         words = bytes_from(words, (size_t)(at - words.data) + 1);
     }
 }
+
+/* ---- nearly the same -------------------------------------------------------------------------------- */
+
+/* Where they first differ, one of the three edits has to be made. */
+static bool is_near(bytes a, bytes b, unsigned edits)
+{
+    bytes rest_a = a, rest_b = b;
+    uint32_t first_a = a.len ? text_next(&rest_a) : 0, first_b = b.len ? text_next(&rest_b) : 0;
+
+    while (a.len && b.len && first_a == first_b) {
+        a = rest_a;
+        b = rest_b;
+        first_a = a.len ? text_next(&rest_a) : 0;
+        first_b = b.len ? text_next(&rest_b) : 0;
+    }
+    if (a.len == 0 && b.len == 0)
+        return true;
+    if (edits == 0)
+        return false;
+    return (a.len && b.len && is_near(rest_a, rest_b, edits - 1)) ||
+           (a.len && is_near(rest_a, b, edits - 1)) || (b.len && is_near(a, rest_b, edits - 1));
+}
+
+/* The next word, without the spaces around it; false if there is none. */
+static bool next_word(bytes *words, bytes *out)
+{
+    if (words->len < 2)
+        return false;
+    bytes rest = bytes_from(*words, 1);
+    const uint8_t *end = memchr(rest.data, ' ', rest.len);
+    size_t len = end ? (size_t)(end - rest.data) : rest.len;
+    *out = bytes_of(rest.data, len);
+    *words = bytes_from(rest, len);
+    return true;
+}
+
+bool words_has_near(bytes words, bytes term, unsigned edits)
+{
+    bytes wanted, word;
+
+    if (!next_word(&term, &wanted) || words_count(term) > 0)
+        return false;
+    while (next_word(&words, &word)) {
+        if (is_near(word, wanted, edits))
+            return true;
+    }
+    return false;
+}

@@ -10,5 +10,8 @@ MUST_USE status words_of(struct arena *arena, bytes text, bytes *out);
 size_t words_count(bytes words);
 /* How often the words of the phrase are there in a row; a phrase without words is nowhere. */
 size_t words_find(bytes words, bytes phrase);
+/* Is there a word that becomes the only word of `term` by so many edits at most? An edit puts in, takes out
+ * or changes one character. */
+bool words_has_near(bytes words, bytes term, unsigned edits);
 
 #endif

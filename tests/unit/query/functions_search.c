@@ -51,6 +51,32 @@ TEST(functions_search, plurals_are_the_same_word)
     CHECK_CALLS(rows);
 }
 
+TEST(functions_search, words_may_differ_by_edits)
+{
+    static const struct call_row rows[] = {
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'bycycle', distance: 1})", "true"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'bycycel', distance: 1})", "false"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'bycyle', distance: 2})", "true"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'bcle', distance: 2})", "false"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {'term': 'Rod', 'distance': 1})", "true"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'reed', distance: 1})", "true"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'rd', distance: 1})", "true"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'bicycles', distance: 0})", "true"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'rod'})", "false"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'red bicycle', distance: 1})", "true"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'rod bicycle', distance: 1})", "false"),
+        CALL("FULLTEXTCONTAINS('\\u00e9t\\u00e9', {term: '\\u00e8t\\u00e9', distance: 1})", "true"),
+        CALL("FULLTEXTCONTAINS('', {term: 'a', distance: 1})", "false"),
+        CALL("FULLTEXTCONTAINS('a', {term: '', distance: 2})", "false"),
+        CALL("FULLTEXTCONTAINSALL('a red bicycle', {term: 'rad', distance: 1}, 'bicycle')", "true"),
+        CALL("FULLTEXTCONTAINSANY('a red bicycle', {term: 'blew', distance: 1}, 'car')", "false"),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 'red', distance: 3})", ""),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {term: 5, distance: 1})", ""),
+        CALL("FULLTEXTCONTAINS('a red bicycle', {distance: 1})", ""),
+    };
+    CHECK_CALLS(rows);
+}
+
 TEST(functions_search, vectors_are_near_or_far)
 {
     static const struct call_row rows[] = {
