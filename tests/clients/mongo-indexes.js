@@ -287,6 +287,23 @@ test("a view takes no documents and no indexes", async () => {
     await fails(166, db.collection(name).insertOne({}));
     await fails(166, create(name, ttl(5)));
     await fails(166, db.collection(name).indexes());
+    await fails(166, db.collection(name).find().toArray(), /not run/);
+});
+
+test("a validator refuses documents, unless it only warns", async () => {
+    const name = newName();
+    await db.createCollection(name, {
+        validator: { n: { $gt: 5 }, s: { $type: "string" }, $expr: { $lt: [{ $rand: {} }, "$n"] } },
+    });
+    const c = db.collection(name);
+    await c.insertOne({ _id: 1, n: 6, s: "x" });
+    const error = await fails(121, c.insertOne({ _id: 2, n: 5, s: "x" }), /validation/);
+    equal(error.errInfo?.failingDocumentId ?? error.errorResponse?.errInfo?.failingDocumentId, 2);
+    await fails(121, c.updateOne({ _id: 1 }, { $set: { n: 1 } }));
+    await fails(121, c.updateOne({ _id: 3 }, { $set: { n: 1 } }, { upsert: true }));
+    await db.command({ collMod: name, validationAction: "warn" });
+    await c.updateOne({ _id: 1 }, { $set: { n: 1 } });
+    equal(await c.find().toArray(), [{ _id: 1, n: 1, s: "x" }]);
 });
 
 test("a renamed collection keeps its documents and indexes", async () => {

@@ -31,6 +31,7 @@ static void make_fixture(void)
     struct storage_options storage_options = { .log = &fixture.log, .metrics = &fixture.metrics };
     struct engine_options options = { .log = &fixture.log,
                                       .metrics = &fixture.metrics,
+                                      .predicate = mongo_index_predicate,
                                       .is_manual = true };
     struct mongo_options face = { .log = &fixture.log,
                                   .metrics = &fixture.metrics,

@@ -249,6 +249,10 @@ status serve_create(struct command *command)
     TRY(buffer_finish(&creating.options, &creating.keep.options));
     TRY(command_find(command, name, &collection));
     status s = collection ? status_of(EXISTS, "") : make(command, name, &creating);
+    if (s.code == OK && argument_flag(creating.given[CAPPED], false))
+        reply_text(&command->reply, "note",
+                   "the collection is listed as capped, but its size is not limited in this "
+                   "version");
     if (s.code != EXISTS)
         return s;
     bytes namespace = command_namespace(command, name);

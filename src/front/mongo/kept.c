@@ -11,6 +11,8 @@
  * Threads: the command's. */
 #include "front/mongo/kept.h"
 
+#include "front/mongo/create.h"
+
 enum { TIMESTAMP_BYTES = 8 };
 
 bool kept_is_keyed_by_id(const struct collection *collection)
@@ -133,6 +135,7 @@ status kept_take(struct command *command, const struct collection *collection, b
                             out->bson.len, LIMIT_DOCUMENT_BYTES);
     document_find(out->bson, "_id", &out->id);
     TRY(check_id(command, out->id));
+    TRY(create_validate(command, collection, out->id, out->bson));
     TRY(take_ttl(command, collection, out->bson, &out->own_ttl));
     return document_key_make(command->arena, collection, out->bson, out->id, &out->key);
 }

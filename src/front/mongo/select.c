@@ -8,6 +8,7 @@
 
 #include "front/mongo/filter.h"
 #include "front/mongo/index_spec.h"
+#include "front/mongo/keep.h"
 
 struct select {
     struct command *command;
@@ -89,6 +90,10 @@ status select_open(struct command *command, const struct select_spec *spec, stru
     struct select *select;
 
     *out = NULL;
+    if (keep_is_view(spec->collection))
+        return command_fail(command, ERROR_CommandNotSupportedOnView,
+                            "views are kept and listed, but not run in this version; ask what the "
+                            "view looks at with its pipeline");
     TRY(prepare(command, spec, &select));
     TRY(find_open(&select->wanted, &select->find));
     *out = select;
