@@ -291,6 +291,7 @@ static status run_mode(struct run *run)
 
 static status run_page(struct run *run, bytes state)
 {
+    TRY(run_group_distinct(run));
     TRY(begin_state(run, state));
     TRY(begin_plan(run));
     TRY(evaluation_open(&run->evaluation, run->query, run->arena));

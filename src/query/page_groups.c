@@ -20,6 +20,41 @@ static bool is_by_key(const struct query *query)
     return query->order_count == 0 && !query->is_distinct;
 }
 
+/* ---- distinct rows ---------------------------------------------------------------------------------- */
+
+/* The columns of the output one by one, so that an index over the first can help; otherwise the output as a whole. */
+static status group_output(struct run *run, struct query *query)
+{
+    const struct expression *output = query->output;
+    bool is_split = output->kind == EXPRESSION_OBJECT && output->count > 0 &&
+                    output->count <= LIMIT_QUERY_GROUPS;
+    const struct expression **parts;
+
+    query->group_count = is_split ? output->count : 1;
+    TRY(ARENA_NEW(run->arena, query->group_count, &parts));
+    for (size_t i = 0; i < query->group_count; i++)
+        parts[i] = is_split ? output->args[i] : output;
+    query->groups = parts;
+    return expression_regroup(run->arena, output, parts, query->group_count, &query->output);
+}
+
+status run_group_distinct(struct run *run)
+{
+    const struct query *query = run->query;
+    struct query *grouped;
+
+    if (!query->is_distinct || !query->has_source || query->order_count || query->aggregate_count ||
+        query->group_count)
+        return STATUS_OK;
+    TRY(ARENA_NEW(run->arena, 1, &grouped));
+    *grouped = *query;
+    grouped->is_distinct = false;
+    run->query = grouped;
+    return group_output(run, grouped);
+}
+
+/* ---- all rows ----------------------------------------------------------------------------------------- */
+
 static status add_alone(struct run *run, struct groups *groups)
 {
     bool is_wanted = true;

@@ -125,6 +125,7 @@ static status run_over(struct work *work, const struct query *query, const struc
                                          .arena = work->run->source->arena,
                                          .items = list->items,
                                          .item_count = list->count,
+                                         .meaning = work->run->source->meaning,
                                          .now = work->run->source->now };
     struct query alone = *query;
 

@@ -70,6 +70,8 @@ MUST_USE status run_fused(struct run *run);
 MUST_USE status run_aggregate(struct run *run);
 MUST_USE status run_give_sums(struct run *run, const struct sums *sums);
 MUST_USE status run_grouped(struct run *run);
+/* Distinct rows in no order are groups of equal rows: such a query as one that groups, if it is one. */
+MUST_USE status run_group_distinct(struct run *run);
 /* The whole page of a query over the rows of another one. */
 MUST_USE status run_inner(struct run *run, bytes state);
 /* Where the row that is bound stands: its place by each order, then, for distinct rows, what it is. */

@@ -61,6 +61,7 @@ TEST(query_group_paging, more_groups_than_a_page_holds_come_each_once)
         "SELECT VALUE c.g FROM c GROUP BY c.g ORDER BY c.g DESC",
         "SELECT VALUE c.g FROM c GROUP BY c.g ORDER BY c.g % 7, SUM(c.n)",
         "SELECT DISTINCT VALUE c.g FROM c GROUP BY c.g, c.n",
+        "SELECT DISTINCT VALUE c.g FROM c",
     };
     struct world w;
 
@@ -117,6 +118,8 @@ TEST(query_group_paging, later_pages_are_read_from_an_index_with_the_same_groups
         "SELECT c.g, c.h, SUM(c.n) AS s FROM c GROUP BY c.g, c.h",
         "SELECT c.g, COUNT(1) AS k FROM c WHERE c.h > 1 GROUP BY c.g",
         "SELECT c.g, c.h, COUNT(1) AS k FROM c GROUP BY c.h, c.g",
+        "SELECT DISTINCT VALUE c.g FROM c",
+        "SELECT DISTINCT c.g, c.h, c.g || 'x' AS x FROM c",
     };
     struct world scanned, indexed;
 
@@ -157,7 +160,7 @@ TEST(query_group_paging, a_page_from_an_index_looks_at_its_own_rows_only)
 
     insert_groups_indexed(&w, 400, 3);
     ask(&w, "c", "SELECT VALUE c.g FROM c GROUP BY c.g", &how, &e);
-    CHECK_THAT(e.rows < 5 * 1200 + 40 * 200, "%d rows for 40 pages of 1200 documents", (int)e.rows);
+    CHECK_THAT(e.rows < 5 * 1200 + 40 * 50, "%d rows for 40 pages of 1200 documents", (int)e.rows);
     world_close(&w);
 }
 
@@ -178,6 +181,7 @@ TEST(query_group_paging, groups_that_stay_come_once_while_others_come_and_go)
         "SELECT VALUE c.g FROM c GROUP BY c.g",
         "SELECT VALUE c.g FROM c GROUP BY c.g ORDER BY c.g DESC",
         "SELECT DISTINCT VALUE c.g FROM c GROUP BY c.g, c.n",
+        "SELECT DISTINCT VALUE c.g FROM c",
         "SELECT VALUE x FROM (SELECT DISTINCT VALUE c.g FROM c) AS x",
         "SELECT VALUE x.g FROM (SELECT c.g FROM c GROUP BY c.g) AS x ORDER BY x.g DESC",
     };
