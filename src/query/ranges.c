@@ -420,6 +420,47 @@ static status derive_element(struct arena *arena, const struct expression *call,
     return STATUS_OK;
 }
 
+/* What the condition says that this variable is equal to; NULL if it says nothing of that kind. */
+static const struct expression *equal_literal(const struct expression *where, uint32_t variable)
+{
+    const struct expression *found = NULL;
+
+    if (!where || where->kind != EXPRESSION_CALL)
+        return NULL;
+    for (size_t i = 0; where->function == FUNCTION_and && i < where->count && !found; i++)
+        found = equal_literal(where->args[i], variable);
+    if (where->function != FUNCTION_equal)
+        return found;
+    bool is_swapped = where->args[0]->kind == EXPRESSION_LITERAL;
+    const struct expression *of = where->args[is_swapped], *literal = where->args[!is_swapped];
+    bool is_it = of->kind == EXPRESSION_VARIABLE && of->number == variable &&
+                 literal->kind == EXPRESSION_LITERAL &&
+                 is_scalar_kind(value_kind_of(literal->literal));
+    return is_it ? literal : NULL;
+}
+
+/* EXISTS over the elements of an array, one of which has to be a certain value. */
+static status derive_exists(struct arena *arena, const struct expression *x,
+                            struct constraints *out)
+{
+    const struct query *query = x->query;
+    const struct query_binding *binding = query->bindings;
+    struct constraint *constraint;
+    status s = STATUS_OK;
+
+    if (x->subquery != SUBQUERY_EXISTS || query->binding_count == 0 || query->aggregate_count > 0 ||
+        binding->kind != BINDING_ELEMENTS || !expression_is_path(binding->of))
+        return STATUS_OK;
+    const struct expression *literal = equal_literal(query->where, binding->variable);
+    constraint = literal ? add(out, binding->of, 1, arena, &s) : NULL;
+    if (!constraint)
+        return s;
+    constraint->is_element = true;
+    TRY(take_point(arena, literal->literal, constraint, out));
+    out->is_exact = false;
+    return STATUS_OK;
+}
+
 /* ---- AND, OR and everything ------------------------------------------------------------------------- */
 
 static status derive(struct arena *arena, const struct expression *x, struct constraints *out);
@@ -538,6 +579,8 @@ static status derive(struct arena *arena, const struct expression *x, struct con
     out->is_exact = false;
     if (x->kind == EXPRESSION_MEMBER)
         return derive_bool(arena, x, true, out);
+    if (x->kind == EXPRESSION_SUBQUERY)
+        return derive_exists(arena, x, out);
     return x->kind == EXPRESSION_CALL ? derive_call(arena, x, out) : STATUS_OK;
 }
 

@@ -89,6 +89,13 @@ TEST(query_plan, conditions_on_indexed_paths_use_the_index)
             "index /o/\"x y\"/? rows=20 documents=20 given=20"),
         ROW("SELECT * FROM c WHERE ARRAY_CONTAINS(c.tags, 'u')",
             "index /tags/[]/? rows=20 documents=20 given=20"),
+        ROW("SELECT * FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = 'u')",
+            "index /tags/[]/? rows=20 documents=20 given=20"),
+        ROW("SELECT * FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t != '' AND 'w' = "
+            "t)",
+            "index /tags/[]/? rows=0 documents=0 given=0"),
+        ROW("SELECT * FROM c WHERE EXISTS(SELECT COUNT(1) FROM t IN c.tags WHERE t = 'w')",
+            "keys rows=40 documents=40 given=40"),
         ROW("SELECT * FROM c WHERE IS_STRING(c.g) AND c.n > 38",
             "index /n/? rows=1 documents=1 given=1"),
         ROW("SELECT * FROM c WHERE c.g = 'low' AND c.n = 39",
