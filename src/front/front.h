@@ -4,6 +4,7 @@
 #ifndef FRONT_FRONT_H
 #define FRONT_FRONT_H
 
+#include "front/foreign.h"
 #include "front/http.h"
 #include "front/http_session.h"
 #include "front/protocol.h"

@@ -186,9 +186,10 @@ status item_decoration(struct call *call, const struct query_decoration **out)
     *out = NULL;
     TRY(ARENA_NEW(call->arena, 1, &showing));
     showing->container = call_container_rid(call);
-    /* Only a collection that another protocol has made holds documents without an id of their own;
-     * elsewhere the stored id can be looked up in an index. */
-    showing->shows_id = call->collection->definition.partition_path_count == 0;
+    /* Only a collection that another protocol has made, or has written into, holds documents without an id
+     * of their own; elsewhere the stored id can be looked up in an index. */
+    showing->shows_id = call->collection->definition.partition_path_count == 0 ||
+                        foreign_is_marked(call->collection);
     size_t skipped = showing->shows_id ? 0 : 1;
     showing->decoration = (struct query_decoration){
         .decorate = decorate,

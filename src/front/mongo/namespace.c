@@ -68,6 +68,26 @@ static status unless_exists(status s)
     return s.code == EXISTS ? STATUS_OK : s;
 }
 
+/* A collection that another face has made, with a partition key, gets documents that may lack what that face
+ * gives to all of its own. */
+static status mark_foreign(struct command *command, bytes name,
+                           const struct collection **collection)
+{
+    bytes options;
+
+    if ((*collection)->definition.partition_path_count == 0 || foreign_is_marked(*collection))
+        return STATUS_OK;
+    TRY(foreign_mark(command->arena, (*collection)->definition.options, &options));
+    TRY(collection_set_options(command->face->engine, command->arena, command->database, name,
+                               options));
+    TRY(command_renew(command));
+    TRY(command_find(command, name, collection));
+    if (!*collection)
+        return command_fail(command, ERROR_NamespaceNotFound,
+                            "the collection was dropped meanwhile; try again");
+    return STATUS_OK;
+}
+
 status command_create(struct command *command, const struct collection_definition *definition,
                       const struct index_definition *indexes, size_t index_count)
 {
@@ -94,7 +114,7 @@ status command_need(struct command *command, bytes name, const struct collection
                             (int)command->database.len, (const char *)command->database.data,
                             (int)name.len, (const char *)name.data);
     if (*out)
-        return STATUS_OK;
+        return mark_foreign(command, name, out);
     TRY(unless_exists(command_create(command, &definition, NULL, 0)));
     TRY(command_renew(command));
     TRY(command_find(command, name, out));

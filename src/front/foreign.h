@@ -1,0 +1,13 @@
+/* Collections that several faces write into. A document that came through another face may lack what the face
+ * that made the collection gives to all of its own, such as an id; whoever shows documents has to know whether
+ * that can be. So the first such write leaves a mark in the options of the collection. */
+#ifndef FRONT_FOREIGN_H
+#define FRONT_FOREIGN_H
+
+#include "engine/engine.h"
+
+bool foreign_is_marked(const struct collection *collection);
+/* The options with the mark in them, in the arena; everything else stays as it is. */
+MUST_USE status foreign_mark(struct arena *arena, bytes options, bytes *out);
+
+#endif
