@@ -46,6 +46,19 @@ struct aggregating {
 
 /* ---- where documents come from ---------------------------------------------------------------------- */
 
+/* Does a stage that needs all rows, in whatever order, come before one that counts them off? */
+static bool gathers_all(const struct aggregating *aggregating)
+{
+    for (size_t i = aggregating->front.stage_count; i < aggregating->pipeline->count; i++) {
+        enum stage_kind kind = aggregating->pipeline->stages[i].kind;
+        if (kind == STAGE_GROUP || kind == STAGE_SORT || kind == STAGE_COUNT)
+            return true;
+        if (kind == STAGE_SKIP || kind == STAGE_LIMIT || kind == STAGE_SAMPLE)
+            return false;
+    }
+    return false;
+}
+
 static status spec_of(struct aggregating *aggregating, const struct collection *collection,
                       struct select_spec *out)
 {
@@ -58,6 +71,7 @@ static status spec_of(struct aggregating *aggregating, const struct collection *
                                  .by = hint.by,
                                  .hint = hint.index,
                                  .is_reverse = hint.is_reverse,
+                                 .is_one_pass = gathers_all(aggregating),
                                  .wanted = aggregating->front.wanted,
                                  .after = bytes_of(aggregating->position.data,
                                                    aggregating->position.len) };

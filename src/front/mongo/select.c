@@ -73,6 +73,7 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                                             .after = spec->after,
                                             .wanted = spec->wanted,
                                             .is_reverse = spec->is_reverse,
+                                            .is_one_pass = spec->is_one_pass,
                                             .by = spec->by,
                                             .hint = spec->hint,
                                             .min = spec->min,
