@@ -341,6 +341,6 @@ TEST(connection, a_session_is_called_when_its_time_has_come)
     shutdown(fd, SHUT_WR);
     CHECK_STRING(receive_until(room, fd, NULL), "");
     close(fd);
-    CHECK_EQ(connection_set_count(room->set), 0, "");
+    pass_until_empty(room, 0); /* the end is seen before the connection is free */
     room_close(room);
 }
