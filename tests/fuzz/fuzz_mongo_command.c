@@ -3,6 +3,7 @@
  * has one. What it wrote is dropped with its databases, so that inputs do not depend on each other. */
 #include <stdlib.h>
 
+#include "front/mongo/index_spec.h"
 #include "front/mongo/login.h"
 #include "front/mongo/session.h"
 
@@ -71,6 +72,57 @@ static void drop_databases(struct arena *arena)
     fixture.face->has_users = false;
 }
 
+/* Something to change: db.c with an index, a TTL index and a default time to live. */
+static void make_collection(struct arena *arena)
+{
+    static const struct index_field fields[] = { { .path = BYTES_LITERAL("a") },
+                                                 { .path = BYTES_LITERAL("d") } };
+    struct index_definition indexes[] = {
+        {.name = BYTES_LITERAL("a_1"),
+         .kind = INDEX_FIELDS,
+         .expire_after_s = INDEX_NO_EXPIRY,
+         .field_count = 1,
+         .fields = &fields[0]},
+        { .name = BYTES_LITERAL("d_1"),
+         .kind = INDEX_FIELDS,
+         .expire_after_s = 5,
+         .field_count = 1,
+         .fields = &fields[1]},
+    };
+    struct collection_definition definition = { .database = BYTES_LITERAL("db"),
+                                                .name = BYTES_LITERAL("c"),
+                                                .default_ttl = 60 };
+
+    for (size_t i = 0; i < ARRAY_COUNT(indexes); i++) {
+        struct index_spec spec = { .name = indexes[i].name, .version = 2 };
+        struct buffer key = buffer_in(arena);
+        size_t begun = document_begin(&key);
+        reply_int32(&key, i == 0 ? "a" : "d", 1);
+        document_end(&key, begun);
+        need(buffer_finish(&key, &spec.key).code == OK);
+        need(index_spec_options(arena, &spec, &indexes[i].options).code == OK);
+    }
+    need(database_create(fixture.engine, arena, definition.database, BYTES_NONE).code == OK);
+    need(
+        collection_create(fixture.engine, arena, &definition, indexes, ARRAY_COUNT(indexes)).code ==
+        OK);
+}
+
+/* Others do without, because they are faster without. */
+static bool is_about_indexes(const uint8_t *data, size_t size)
+{
+    static const char *const words[] = { "collMod", "Indexes", "rename" };
+    bytes input = bytes_of(data, size);
+
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+        for (size_t at = 0; at < size && at < 32; at++) {
+            if (bytes_starts_with(bytes_from(input, at), bytes_of_text(words[i])))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void check_reply(struct arena *arena, bytes reply)
 {
     struct value ok, code, message;
@@ -118,6 +170,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buffer_append(&whole, bytes_of(head, sizeof(head)));
     buffer_append(&whole, bytes_of(data, size));
     need(buffer_finish(&whole, &frame).code == OK);
+    if (is_about_indexes(data, size))
+        make_collection(arena);
     if (size < LIMIT_WIRE_MESSAGE_BYTES && wire_read(arena, frame, &message).code == OK)
         run(arena, &message);
     drop_databases(arena);
