@@ -124,6 +124,19 @@ eachRow(
     },
 );
 
+test("several clients may create the same index while others write", async () => {
+    const name = newName();
+    const c = db.collection(name);
+    await c.insertMany(Array.from({ length: 3000 }, (_, i) => ({ _id: i, d: new Date(i % 3 ? 4e12 + i : i) })));
+    const writes = Array.from({ length: 20 }, (_, i) => c.insertOne({ _id: `late${i}`, d: new Date(i % 2 ? 4e12 : 0) }));
+    const replies = await Promise.all([1, 2, 3].map(() => create(name, ttl(60), { key: { d: 1, _id: 1 }, name: "m" })));
+    await Promise.all(writes);
+    equal(replies.map((r) => r.numIndexesAfter), [3, 3, 3]);
+    equal((await c.find().toArray()).length, 2010);
+    equal((await c.find({ d: { $gte: new Date(0) } }).hint("n").toArray()).length, 2010);
+    equal((await c.find({ d: { $gte: new Date(0) } }).hint("m").toArray()).length, 2010);
+});
+
 test("a collation is listed with all its settings", async () => {
     const name = newName();
     await create(name, { key: { a: 1 }, name: "n", collation: { locale: "de", strength: 2 } });

@@ -142,9 +142,21 @@ static void check_failure_names(struct world *w, const char *name, const char *t
     const struct index *index = find_index(&request, name);
     char failure[1024];
     CHECK_EQ(index->state, INDEX_FAILED, "");
-    snprintf(failure, sizeof(failure), "%.*s", (int)index->failure.len,
-             (const char *)index->failure.data);
+    bytes why = index_failure_text(index);
+    snprintf(failure, sizeof(failure), "%.*s", (int)why.len, (const char *)why.data);
     CHECK_THAT(strstr(failure, text) != NULL, "\"%s\" does not say \"%s\"", failure, text);
+    world_end(&request);
+}
+
+static void check_failure_key(struct world *w, const char *name, int64_t want)
+{
+    struct request request = world_begin(w);
+    struct value value;
+    int64_t number = 0;
+
+    CHECK(document_find(index_failure_key(find_index(&request, name)), "u", &value));
+    CHECK(value_as_int64(value, &number));
+    CHECK_EQ(number, want, "the value that two documents have in common");
     world_end(&request);
 }
 
@@ -161,6 +173,7 @@ TEST(index_build, a_unique_build_fails_and_says_which_documents_clash)
         (void)engine_build_indexes(w.engine).code;
         check_failure_names(&w, "u", "21");
         check_failure_names(&w, "u", "37");
+        check_failure_key(&w, "u", 21);
         CHECK_WRITTEN(world_insert(&w, "c", "{'_id':5,'u':11}"), OK);
         world_crash(&w);
         check_failure_names(&w, "u", "37");
