@@ -2,8 +2,8 @@
  *
  * A table of numbered places. The id that the client gets has the number of the place in its low bits and
  * chance above, so that nobody guesses the cursor of another one. A stream that runs is taken out of reach
- * of others (in use), so its state needs no lock. What lies idle too long ends when the next cursor is
- * made or asked for; no thread watches over it.
+ * of others (in use), so its state needs no lock. What lies idle too long ends when it is asked for, and
+ * every new cursor looks at some places for such; no thread watches over them.
  *
  *   FREE -> BUSY [stream_make]   BUSY -> IDLE [keep]   IDLE -> BUSY [claim]
  *   IDLE -> FREE [idle too long, killCursors, end of its session]   BUSY -> FREE [stream_drop]
@@ -15,7 +15,7 @@
 
 #include "front/mongo/handlers.h"
 
-enum { PLACE_BITS = 14 };
+enum { PLACE_BITS = 14, PLACES_SWEPT = 64 };
 _Static_assert(LIMIT_CURSORS <= 1 << PLACE_BITS, "an id has room for every place");
 
 struct stream {
@@ -38,6 +38,7 @@ struct stream_table {
     pthread_mutex_t lock;
     size_t count;
     size_t free_hint;
+    size_t sweep_at; /* where idle cursors are looked for next */
     struct stream *places[LIMIT_CURSORS];
 };
 
@@ -89,11 +90,11 @@ static bool is_idle_too_long(const struct stream *stream, time_ms now)
            int64_sub_saturating(now, stream->used_at) >= LIMIT_CURSOR_IDLE_MS;
 }
 
-/* All that fulfil nothing any more; returns them as a list to be given back outside of the lock. */
-static void end_idle(struct stream_table *table, time_ms now)
+/* Ends what was idle too long, in the next `count` places. */
+static void end_idle(struct stream_table *table, size_t count, time_ms now)
 {
-    for (size_t i = 0; i < LIMIT_CURSORS; i++) {
-        struct stream *stream = table->places[i];
+    for (size_t i = 0; i < count; i++) {
+        struct stream *stream = table->places[table->sweep_at++ % LIMIT_CURSORS];
         if (stream && is_idle_too_long(stream, now)) {
             vacate(table, stream);
             give(stream);
@@ -185,8 +186,7 @@ static status enlist(struct command *command, struct stream *stream, const struc
     TRY(arena_copy(stream->arena, session_id(command), &stream->lsid));
     stream->never_idles = wish->never_idles;
     pthread_mutex_lock(&table->lock);
-    if (table->count == LIMIT_CURSORS)
-        end_idle(table, now);
+    end_idle(table, table->count == LIMIT_CURSORS ? LIMIT_CURSORS : PLACES_SWEPT, now);
     bool is_settled = settle(table, stream);
     pthread_mutex_unlock(&table->lock);
     if (!is_settled)

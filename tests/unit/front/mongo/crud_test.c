@@ -1,6 +1,7 @@
 /* Documents put in and found again, through commands. */
 #include <stdio.h>
 
+#include "front/mongo/stream.h"
 #include "tests/support/mongo_face.h"
 
 TEST(mongo_insert, a_document_is_found_by_its_id)
@@ -374,5 +375,24 @@ TEST(mongo_find, a_cursor_that_has_given_its_limit_is_over)
     answer = mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','batchSize':2}", id);
     CHECK_STRING(mongo_text(&f, &answer, "cursor.nextBatch"), "[{\"_id\":3},{\"_id\":4}]");
     CHECK_EQ(mongo_number(&answer, "cursor.id"), 0, "");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_find, cursors_that_nobody_fetches_are_forgotten)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2},{'_id':3}]}"));
+    for (int i = 0; i < 10; i++)
+        CHECK_DONE(mongo_ask(&f, "{'find':'c','batchSize':1}"));
+    CHECK_EQ(stream_count(f.face->streams), 10, "");
+    world_pass(&f.world, LIMIT_CURSOR_IDLE_MS);
+    for (int i = 0; i < LIMIT_CURSORS / 64 + 1; i++) {
+        struct mongo_answer answer = mongo_ask(&f, "{'find':'c','batchSize':1}");
+        CHECK_DONE(mongo_ask(&f, "{'killCursors':'c','cursors':[{'$numberLong':'%lld'}]}",
+                             (long long)mongo_number(&answer, "cursor.id")));
+    }
+    CHECK_EQ(stream_count(f.face->streams), 0, "");
     mongo_face_close(&f);
 }
