@@ -470,6 +470,7 @@ status serve_aggregate(struct command *command)
     TRY(stream_make(command, &stream));
     status s = open_stream(command, &wish, stream);
     if (s.code != OK) {
+        s = fault_keep(command->arena, &command->fault, s);
         stream_drop(stream);
         return s;
     }

@@ -24,6 +24,19 @@ status fault_raise(struct arena *arena, struct fault *fault, int32_t code, const
     return status_of(INVALID, "the command failed");
 }
 
+status fault_keep(struct arena *arena, struct fault *fault, status failed)
+{
+    const char *message = fault->message ? arena_format(arena, "%s", fault->message) : NULL;
+
+    if (failed.code == OK)
+        return failed;
+    if (fault->message)
+        fault->message = message ? message : "no memory to say what failed";
+    if (fault->details.len && arena_copy(arena, fault->details, &fault->details).code != OK)
+        fault->details = BYTES_NONE;
+    return status_fail(arena, failed.code, "%s", failed.message);
+}
+
 const char *fault_code_name(int32_t code, char room[FAULT_NAME_BYTES])
 {
     static const struct {

@@ -24,6 +24,9 @@ struct fault {
  * does not hide it. */
 MUST_USE status fault_raise(struct arena *arena, struct fault *fault, int32_t code,
                             const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* What was raised may lie in memory that goes before it is told: copies it, and what the status says, to
+ * `arena`. Gives the status. */
+MUST_USE status fault_keep(struct arena *arena, struct fault *fault, status failed);
 /* "Location<code>" for a number without a name. Valid until the buffer goes. */
 enum { FAULT_NAME_BYTES = 24 };
 const char *fault_code_name(int32_t code, char room[FAULT_NAME_BYTES]);

@@ -142,6 +142,7 @@ status serve_find(struct command *command)
     TRY(stream_make(command, &stream));
     status s = finding_open(command, collection, &wish.finding, stream);
     if (s.code != OK) {
+        s = fault_keep(command->arena, &command->fault, s);
         stream_drop(stream);
         return s;
     }

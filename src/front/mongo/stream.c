@@ -283,6 +283,7 @@ status stream_reply(struct command *command, struct stream *stream, const struct
     reply_bytes(&command->reply, "ns", command_namespace(command, wish->name));
     document_end(&command->reply, cursor);
 done:
+    s = fault_keep(command->arena, &command->fault, s);
     if (stream)
         stream_drop(stream);
     return s;
@@ -380,6 +381,7 @@ status serve_get_more(struct command *command)
     s = run_batch(command, stream, "nextBatch", &batch);
     bytes namespace = command_namespace(command, name);
     bool is_kept = s.code == OK && !batch.is_at_end && keep(stream, command->request.now);
+    s = fault_keep(command->arena, &command->fault, s);
     if (!is_kept && (s.code != OK || batch.is_at_end))
         stream_drop(stream);
     reply_int64(&command->reply, "id", is_kept ? id : 0);
