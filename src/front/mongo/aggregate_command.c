@@ -247,6 +247,7 @@ static status compute_all(struct command *command, struct aggregating *aggregati
             TRY_GOTO(keep_row(aggregating, arena, document), done);
     }
 done:
+    s = fault_keep(command->arena, &command->fault, s);
     close_run(aggregating, false);
     return s;
 }

@@ -33,6 +33,7 @@ static status go_on(void *context)
 /* A formula that refuses its operands has a number of its own. */
 static status with_fault(struct select *select, status s)
 {
+    s = fault_keep(select->command->arena, &select->command->fault, s);
     if (s.code != OK && select->formulas.refusal != 0)
         return formula_fault(select->command->arena, &select->formulas, s, &select->command->fault);
     return s;

@@ -237,6 +237,7 @@ static status run_batch(struct command *command, struct stream *stream, const ch
             s = source->begin(source->state, command);
         if (s.code == OK)
             s = fill(command, stream, batch);
+        s = fault_keep(command->arena, &command->fault, s);
         if (source->end)
             source->end(source->state, command);
         if (source->is_over && source->is_over(source->state))
