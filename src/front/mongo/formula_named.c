@@ -82,18 +82,37 @@ static status parse_argument(struct formula_parser *p, struct field call, const 
     return is_needed ? missing(p, call.name, name) : STATUS_OK;
 }
 
+/* Dates are shown as they are in UTC; a zone that would change them is refused, not passed over. */
+static status check_zone(struct formula_parser *p, struct field call)
+{
+    static const char *const utc[] = { "UTC", "GMT", "Etc/UTC", "Z", "+00:00", "+0000", "+00" };
+    struct value zone;
+
+    if (!document_find(value_document(call.value), "timezone", &zone))
+        return STATUS_OK;
+    for (size_t i = 0; zone.type == VALUE_STRING && i < ARRAY_COUNT(utc); i++) {
+        if (formula_is_named(value_text(zone), utc[i]))
+            return STATUS_OK;
+    }
+    return fault_raise(
+        p->arena, p->fault, 40485,
+        "%.*s knows only the time zone \"UTC\" in this version; leave \"timezone\" out",
+        say_len(call.name), (const char *)call.name.data);
+}
+
 static status parse_row(struct formula_parser *p, struct field call, const struct named *row,
                         const struct formula **out)
 {
-    const char *const ignored[] = { row->arguments[0], row->arguments[1], row->arguments[2],
-                                    row->arguments[3],
-                                    formula_is_named(call.name, "$dateToString") ? "timezone"
-                                                                                 : NULL };
+    const char *const names[] = { row->arguments[0], row->arguments[1], row->arguments[2],
+                                  row->arguments[3],
+                                  formula_is_named(call.name, "$dateToString") ? "timezone"
+                                                                               : NULL };
     const struct formula *args[NAMES_MAX];
     size_t count = 0;
 
     TRY(need_object(p, call));
-    TRY(check_names(p, call, ignored, ARRAY_COUNT(ignored)));
+    TRY(check_names(p, call, names, ARRAY_COUNT(names)));
+    TRY(check_zone(p, call));
     for (; count < NAMES_MAX && row->arguments[count]; count++)
         TRY(parse_argument(p, call, row->arguments[count], count < row->least, &args[count]));
     while (count > row->least && !args[count - 1])
