@@ -368,6 +368,12 @@ class Run:
                 cursor.saw_policy:
             self.cursor = None
             return True
+        if cursor.order and self.mode == "none":
+            if reply.status != 400 or "order-by item is excluded" not in reply.json["message"]:
+                self.fail(f"{cursor.ask}: {reply!r}, want the refusal of an order that no index has")
+            if cursor is self.cursor:
+                self.cursor = None
+            return True
         if reply.status != 200:
             self.fail(f"{cursor.ask}: {reply!r}")
         rows = reply.json["Documents"]
