@@ -617,6 +617,8 @@ status find_count(const struct find_request *wanted, uint64_t *count_out,
     }
     TRY(find_open(&unordered, &find));
     status s = count_all(find, count_out);
+    if (s.code != OK) /* what it says may lie in memory of the row */
+        s = status_fail(find->home, s.code, "%s", s.message);
     if (explain_out)
         *explain_out = find->explain;
     find_close(find);

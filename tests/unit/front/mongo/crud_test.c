@@ -301,6 +301,20 @@ TEST(mongo_count, counts_are_of_the_living)
     mongo_face_close(&f);
 }
 
+TEST(mongo_count, a_filter_that_fails_says_why)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':'text'}]}"));
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'count':'c','query':{'$expr':{'$multiply':['$a',2]}}}");
+    CHECK_FAULT(answer, ERROR_TypeMismatch);
+    CHECK_STRING(mongo_text(&f, &answer, "errmsg"),
+                 "\"$multiply only supports numeric types, not string\"");
+    mongo_face_close(&f);
+}
+
 TEST(mongo_count, distinct_values_look_through_arrays)
 {
     struct mongo_face f;
