@@ -398,6 +398,16 @@ static status show(struct find *f, bytes *out)
                               : STATUS_OK;
 }
 
+/* Of the document that lies there; its own form is shown already. */
+static void fill_row(const struct find *f, struct find_row *out)
+{
+    out->key = f->document.key;
+    out->bson = f->document.bson;
+    out->seq = f->document.seq;
+    out->has_position = f->matching.has_position;
+    out->position = f->matching.position;
+}
+
 /* Loads the document of the row and asks the condition. */
 static status take_row(struct find *f, struct find_row *out, bool *is_wanted_out)
 {
@@ -416,11 +426,7 @@ static status take_row(struct find *f, struct find_row *out, bool *is_wanted_out
         TRY(match_document(f->wanted.match, &f->matching, out->document, is_wanted_out));
     if (*is_wanted_out && f->branches.count)
         TRY(is_of_branch(f, out->document, is_wanted_out));
-    out->key = f->document.key;
-    out->bson = f->document.bson;
-    out->seq = f->document.seq;
-    out->has_position = f->matching.has_position;
-    out->position = f->matching.position;
+    fill_row(f, out);
     return STATUS_OK;
 }
 
@@ -498,11 +504,7 @@ static status load_sorted(struct find *f, const struct sort_entry *entry, struct
     f->matching.has_position = false;
     if (f->wanted.match)
         TRY(match_document(f->wanted.match, &f->matching, out->document, is_there_out));
-    out->key = f->document.key;
-    out->bson = f->document.bson;
-    out->seq = f->document.seq;
-    out->has_position = f->matching.has_position;
-    out->position = f->matching.position;
+    fill_row(f, out);
     return STATUS_OK;
 }
 

@@ -33,57 +33,6 @@ status formula_refuse(struct formula_run *run, int32_t number, const char *forma
     return status_of(INVALID, message ? message : "an operand is not acceptable");
 }
 
-const char *formula_type_name(struct value value)
-{
-    switch (value.type) {
-    case VALUE_MISSING:
-        return "missing";
-    case VALUE_DOUBLE:
-        return "double";
-    case VALUE_STRING:
-        return "string";
-    case VALUE_DOCUMENT:
-        return "object";
-    case VALUE_ARRAY:
-        return "array";
-    case VALUE_BINARY:
-        return "binData";
-    case VALUE_UNDEFINED:
-        return "undefined";
-    case VALUE_OBJECT_ID:
-        return "objectId";
-    case VALUE_BOOL:
-        return "bool";
-    case VALUE_DATE:
-        return "date";
-    case VALUE_NULL:
-        return "null";
-    case VALUE_REGEX:
-        return "regex";
-    case VALUE_DB_POINTER:
-        return "dbPointer";
-    case VALUE_CODE:
-        return "javascript";
-    case VALUE_SYMBOL:
-        return "symbol";
-    case VALUE_CODE_WITH_SCOPE:
-        return "javascriptWithScope";
-    case VALUE_INT32:
-        return "int";
-    case VALUE_TIMESTAMP:
-        return "timestamp";
-    case VALUE_INT64:
-        return "long";
-    case VALUE_DECIMAL128:
-        return "decimal";
-    case VALUE_MIN_KEY:
-        return "minKey";
-    case VALUE_MAX_KEY:
-        return "maxKey";
-    }
-    return "unknown";
-}
-
 /* ---- results ---------------------------------------------------------------------------------------- */
 
 status formula_give_int(struct formula_run *run, int64_t number, struct value *out)

@@ -18,7 +18,7 @@ static status not_array(struct formula_run *run, int32_t number, const char *wha
                         struct value value)
 {
     return formula_refuse(run, number, "%s must be an array, but is %s", what,
-                          formula_type_name(value));
+                          value_type_name(value.type));
 }
 
 /* The argument's elements; *is_null_out if there are none because it is null. */
@@ -48,7 +48,7 @@ static status take_int(const struct formula *call, struct formula_run *run, size
         *out > INT32_MAX)
         return formula_refuse(run, number,
                               "%s must be representable as a 32-bit integer, but is of type %s",
-                              what, formula_type_name(value));
+                              what, value_type_name(value.type));
     return STATUS_OK;
 }
 
@@ -60,7 +60,7 @@ status formula_size(const struct formula *call, struct formula_run *run, struct 
     if (value.type != VALUE_ARRAY)
         return formula_refuse(run, 17124,
                               "The argument to $size must be an array, but was of type: %s",
-                              formula_type_name(value));
+                              value_type_name(value.type));
     return formula_give_int(run, (int64_t)document_field_count(value_document(value)), out);
 }
 
@@ -235,7 +235,6 @@ status formula_range(const struct formula *call, struct formula_run *run, struct
 status formula_array_filter(const struct formula *call, struct formula_run *run, struct value *out)
 {
     struct formula_values values;
-    struct formula_list list;
     struct value truth;
     int64_t most = INT32_MAX;
     size_t kept = 0;
@@ -254,16 +253,12 @@ status formula_array_filter(const struct formula *call, struct formula_run *run,
         if (formula_is_true(truth))
             values.items[kept++] = values.items[i];
     }
-    list = formula_list_begin(run);
-    for (size_t i = 0; i < kept; i++)
-        formula_list_add(&list, values.items[i]);
-    return formula_list_end(&list, out);
+    return give_range(run, &values, 0, kept, out);
 }
 
 status formula_array_map(const struct formula *call, struct formula_run *run, struct value *out)
 {
     struct formula_values values;
-    struct formula_list list;
     bool is_null;
 
     TRY(take_array(call, run, 0, "input to $map", 16883, &values, &is_null));
@@ -273,10 +268,7 @@ status formula_array_map(const struct formula *call, struct formula_run *run, st
         run->variables[call->number] = values.items[i];
         TRY(formula_argument(call, run, 1, &values.items[i]));
     }
-    list = formula_list_begin(run);
-    for (size_t i = 0; i < values.count; i++)
-        formula_list_add(&list, values.items[i]);
-    return formula_list_end(&list, out);
+    return give_range(run, &values, 0, values.count, out);
 }
 
 /* Variable `number` is the element, the next one the value so far. */

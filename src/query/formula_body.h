@@ -17,7 +17,6 @@ MUST_USE status formula_argument(const struct formula *call, struct formula_run 
 /* Null, undefined or missing. */
 bool formula_is_null(struct value value);
 /* Name of a type as people know it. */
-const char *formula_type_name(struct value value);
 /* INVALID with the number that tells why. */
 status formula_refuse(struct formula_run *run, int32_t number, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -19,7 +19,7 @@ static status no_way(struct formula_run *run, struct value value, const char *ty
 {
     return formula_refuse(run, CONVERSION_FAILURE,
                           "Unsupported conversion from %s to %s in $convert",
-                          formula_type_name(value), type);
+                          value_type_name(value.type), type);
 }
 
 static status bad_text(struct formula_run *run, bytes text, const char *type)

@@ -23,7 +23,7 @@ static status split_date(struct formula_run *run, struct value value, struct par
 
     if (!formula_as_date(value, &ms))
         return formula_refuse(run, 16006, "can't convert from BSON type %s to Date",
-                              formula_type_name(value));
+                              value_type_name(value.type));
     if (__builtin_mul_overflow(ms, MOMENT_TICKS_PER_MS, &ticks) || !moment_is_in_range(ticks))
         return formula_refuse(run, 16421, "the date %lld is outside of the years 1 to 9999",
                               (long long)ms);
@@ -139,7 +139,7 @@ status formula_date_to_string(const struct formula *call, struct formula_run *ru
                    ? STATUS_OK
                    : formula_refuse(run, 18533,
                                     "$dateToString requires that 'format' be a string, found: %s",
-                                    formula_type_name(wanted));
+                                    value_type_name(wanted.type));
     TRY(split_date(run, value, &parts));
     for (size_t i = 0; i < format.len; i++) {
         if (format.data[i] != '%') {

@@ -88,7 +88,7 @@ static status find_element(const struct formula *call, struct formula_run *run, 
     TRY(formula_argument(call, run, 0, &array));
     if (array.type != VALUE_ARRAY)
         return formula_refuse(run, number, "%s's argument must be an array, but is %s", name,
-                              formula_type_name(array));
+                              value_type_name(array.type));
     *out = value_bool(!wanted);
     walk = document_fields(value_document(array));
     while (document_next(&walk, &element)) {
@@ -171,7 +171,7 @@ status formula_in(const struct formula *call, struct formula_run *run, struct va
     TRY(formula_argument(call, run, 1, &array));
     if (array.type != VALUE_ARRAY)
         return formula_refuse(run, 40081, "$in requires an array as a second argument, found: %s",
-                              formula_type_name(array));
+                              value_type_name(array.type));
     *out = value_bool(false);
     walk = document_fields(value_document(array));
     while (document_next(&walk, &element)) {
@@ -204,5 +204,5 @@ status formula_type(const struct formula *call, struct formula_run *run, struct 
     struct value value;
 
     TRY(formula_argument(call, run, 0, &value));
-    return formula_give_text(run, bytes_of_text(formula_type_name(value)), out);
+    return formula_give_text(run, bytes_of_text(value_type_name(value.type)), out);
 }

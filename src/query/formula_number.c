@@ -32,7 +32,7 @@ static status take_number(const struct formula *call, struct formula_run *run, s
     if (*is_null_out || value_is_number(*out))
         return STATUS_OK;
     return formula_refuse(run, number, "%s only supports numeric types, not %s", name,
-                          formula_type_name(*out));
+                          value_type_name(out->type));
 }
 
 /* ---- sums and products ------------------------------------------------------------------------------ */
@@ -70,7 +70,7 @@ status formula_add(const struct formula *call, struct formula_run *run, struct v
             TRY(formula_add_numbers(run, sum, value, &sum));
         } else {
             return formula_refuse(run, 14, "$add only supports numeric or date types, not %s",
-                                  formula_type_name(value));
+                                  value_type_name(value.type));
         }
     }
     *out = sum;
@@ -90,8 +90,8 @@ status formula_subtract(const struct formula *call, struct formula_run *run, str
     if (a.type == VALUE_DATE && value_is_number(b))
         return move_date(run, a, b, -1, out);
     if (!value_is_number(a) || !value_is_number(b))
-        return formula_refuse(run, 14, "can't $subtract %s from %s", formula_type_name(b),
-                              formula_type_name(a));
+        return formula_refuse(run, 14, "can't $subtract %s from %s", value_type_name(b.type),
+                              value_type_name(a.type));
     TRY(number_calculate(run->arena, NUMBER_SUBTRACT, a, b, out));
     if (out->type != VALUE_MISSING)
         return STATUS_OK;

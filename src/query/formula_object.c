@@ -44,7 +44,7 @@ status formula_merge_objects(const struct formula *call, struct formula_run *run
         if (value.type != VALUE_DOCUMENT)
             return formula_refuse(run, 40400,
                                   "$mergeObjects requires object inputs, but input is of type %s",
-                                  formula_type_name(value));
+                                  value_type_name(value.type));
         struct document_walk walk = document_fields(value_document(value));
         while (document_next(&walk, &field))
             TRY(put_field(run, all, field.name, field.value, &all));
@@ -62,7 +62,7 @@ static status take_name(const struct formula *call, struct formula_run *run, siz
     if (name.type != VALUE_STRING)
         return formula_refuse(run, 5654602,
                               "%s requires 'field' to evaluate to type String, but got %s", what,
-                              formula_type_name(name));
+                              value_type_name(name.type));
     *out = value_text(name);
     return STATUS_OK;
 }
@@ -92,7 +92,7 @@ static status set_field(struct formula_run *run, struct value object, bytes name
     if (object.type != VALUE_DOCUMENT)
         return formula_refuse(run, 4161105,
                               "%s requires 'input' to evaluate to type Object, but got %s", what,
-                              formula_type_name(object));
+                              value_type_name(object.type));
     if (name.len && memchr(name.data, 0, name.len))
         return formula_refuse(run, 4161106, "%s: a field name contains a zero byte", what);
     return put_field(run, object, name, value, out);
@@ -135,7 +135,7 @@ status formula_array_from_object(const struct formula *call, struct formula_run 
         return STATUS_OK;
     if (object.type != VALUE_DOCUMENT)
         return formula_refuse(run, 40390, "$objectToArray requires a document input, found: %s",
-                              formula_type_name(object));
+                              value_type_name(object.type));
     list = formula_list_begin(run);
     walk = document_fields(value_document(object));
     while (document_next(&walk, &field)) {
@@ -171,7 +171,7 @@ static status take_pair(struct formula_run *run, struct value pair, struct value
     }
     if (pair.type != VALUE_DOCUMENT)
         return formula_refuse(run, 40398, "Unrecognised input type format for $arrayToObject: %s",
-                              formula_type_name(pair));
+                              value_type_name(pair.type));
     if (!document_find(value_document(pair), "k", key_out) ||
         !document_find(value_document(pair), "v", value_out) ||
         document_field_count(value_document(pair)) != 2)
@@ -194,7 +194,7 @@ status formula_object_from_array(const struct formula *call, struct formula_run 
         return STATUS_OK;
     if (array.type != VALUE_ARRAY)
         return formula_refuse(run, 40386, "$arrayToObject requires an array input, found: %s",
-                              formula_type_name(array));
+                              value_type_name(array.type));
     TRY(give_document(&empty, document_begin(&empty), &all));
     walk = document_fields(value_document(array));
     while (document_next(&walk, &element)) {
@@ -202,7 +202,7 @@ status formula_object_from_array(const struct formula *call, struct formula_run 
         if (key.type != VALUE_STRING || memchr(value_text(key).data, 0, value_text(key).len))
             return formula_refuse(
                 run, 40394, "$arrayToObject requires string keys without zero bytes, found %s",
-                formula_type_name(key));
+                value_type_name(key.type));
         TRY(put_field(run, all, value_text(key), value, &all));
     }
     *out = all;

@@ -30,7 +30,7 @@ static status take_text(const struct formula *call, struct formula_run *run, siz
         return STATUS_OK;
     if (!is_text(value))
         return formula_refuse(run, number, "%s requires a string argument, found: %s", what,
-                              formula_type_name(value));
+                              value_type_name(value.type));
     *out = value_text(value);
     return STATUS_OK;
 }
@@ -47,7 +47,7 @@ status formula_concat(const struct formula *call, struct formula_run *run, struc
             return give_null(out);
         if (!is_text(value))
             return formula_refuse(run, 16702, "$concat only supports strings, not %s",
-                                  formula_type_name(value));
+                                  value_type_name(value.type));
         buffer_append(&joined, value_text(value));
         if (joined.len > LIMIT_QUERY_VALUE_BYTES)
             break;
@@ -97,7 +97,7 @@ status formula_string_length(const struct formula *call, struct formula_run *run
     TRY(formula_argument(call, run, 0, &value));
     if (!is_text(value))
         return formula_refuse(run, 34471, "$strLenCP requires a string argument, found: %s",
-                              formula_type_name(value));
+                              value_type_name(value.type));
     return formula_give_int(run, (int64_t)text_character_count(value_text(value)), out);
 }
 
@@ -109,7 +109,7 @@ status formula_string_length_bytes(const struct formula *call, struct formula_ru
     TRY(formula_argument(call, run, 0, &value));
     if (!is_text(value))
         return formula_refuse(run, 34473, "$strLenBytes requires a string argument, found: %s",
-                              formula_type_name(value));
+                              value_type_name(value.type));
     return formula_give_int(run, (int64_t)value_text(value).len, out);
 }
 
@@ -140,7 +140,7 @@ static status take_count(const struct formula *call, struct formula_run *run, si
     TRY(formula_argument(call, run, at, &value));
     if (!value_is_number(value))
         return formula_refuse(run, number, "%s must be a number, but is %s", what,
-                              formula_type_name(value));
+                              value_type_name(value.type));
     if (!value_as_int64(value, out)) {
         double real = value_as_double(value);
         *out = real > 0x1p31 ? INT32_MAX : real > -0x1p31 ? (int64_t)real : INT32_MIN;

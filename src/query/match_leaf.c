@@ -154,25 +154,11 @@ static status ask_in(const struct match *leaf, struct matching *matching, struct
 
 /* ---- numbers ---------------------------------------------------------------------------------------- */
 
-/* Cut toward zero; false beyond int64 and for what is no number. */
-static bool cut_to_int64(struct value value, int64_t *out)
-{
-    if (!value_is_number(value))
-        return false;
-    if (value_as_int64(value, out))
-        return true;
-    double real = trunc(value_as_double(value));
-    if (!(real >= -0x1p63 && real < 0x1p63))
-        return false;
-    *out = (int64_t)real;
-    return true;
-}
-
 static bool ask_modulo(const struct match *leaf, struct value value)
 {
     int64_t number;
 
-    if (!cut_to_int64(value, &number))
+    if (!value_cut_to_int64(value, &number))
         return false;
     /* The one division that overflows has no remainder. */
     int64_t left = leaf->divisor == -1 ? 0 : number % leaf->divisor;

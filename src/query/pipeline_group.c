@@ -236,7 +236,7 @@ static status merge(struct pipeline_run *run, struct operator* o, struct state *
         run->refusal = 40400;
         return status_fail(run->formulas.arena, INVALID,
                            "$mergeObjects requires object inputs, but input is of type %s",
-                           formula_type_name(value));
+                           value_type_name(value.type));
     }
     return push(run, o, state, value);
 }

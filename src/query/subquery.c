@@ -96,6 +96,19 @@ static status is_wanted(struct evaluation *e, const struct query *query, bool *o
     return query->where ? evaluate_condition(e, query->where, out) : STATUS_OK;
 }
 
+static status next_wanted(struct evaluation *e, const struct query *query, struct rows *rows,
+                          bool *has_out)
+{
+    bool is_taken = false;
+
+    do {
+        TRY(rows_next(rows, has_out));
+        if (*has_out)
+            TRY(is_wanted(e, query, &is_taken));
+    } while (*has_out && !is_taken);
+    return STATUS_OK;
+}
+
 /* Can more rows change nothing? */
 static bool is_settled(const struct outcome *o)
 {
@@ -107,16 +120,14 @@ static bool is_settled(const struct outcome *o)
 static status give_each(struct evaluation *e, const struct query *query, struct outcome *o)
 {
     struct rows rows;
-    bool has_row, is_taken;
+    bool has_row;
 
     rows_begin(&rows, query, e);
     while (!is_settled(o)) {
-        TRY(rows_next(&rows, &has_row));
+        TRY(next_wanted(e, query, &rows, &has_row));
         if (!has_row)
             break;
-        TRY(is_wanted(e, query, &is_taken));
-        if (is_taken)
-            TRY(give(e, query, o));
+        TRY(give(e, query, o));
     }
     return STATUS_OK;
 }
@@ -126,17 +137,15 @@ static status give_sums(struct evaluation *e, const struct query *query, struct 
     const struct value *outside = e->aggregates;
     struct sums sums;
     struct rows rows;
-    bool has_row, is_taken;
+    bool has_row;
 
     TRY(sums_open(&sums, e->lasting, query, BYTES_NONE));
     rows_begin(&rows, query, e);
     for (;;) {
-        TRY(rows_next(&rows, &has_row));
+        TRY(next_wanted(e, query, &rows, &has_row));
         if (!has_row)
             break;
-        TRY(is_wanted(e, query, &is_taken));
-        if (is_taken)
-            TRY(sums_add(&sums, e));
+        TRY(sums_add(&sums, e));
     }
     TRY(sums_results(&sums, e->lasting, &e->aggregates));
     status s = give(e, query, o);
@@ -148,17 +157,15 @@ static status give_groups_of(struct evaluation *e, const struct query *query, st
                              struct groups *groups)
 {
     struct rows rows;
-    bool has_row, is_taken;
+    bool has_row;
 
     TRY(groups_open(groups, query, 0, NULL));
     rows_begin(&rows, query, e);
     for (;;) {
-        TRY(rows_next(&rows, &has_row));
+        TRY(next_wanted(e, query, &rows, &has_row));
         if (!has_row)
             break;
-        TRY(is_wanted(e, query, &is_taken));
-        if (is_taken)
-            TRY(groups_add(groups, e));
+        TRY(groups_add(groups, e));
     }
     for (size_t i = 0; i < groups_count(groups); i++) {
         arena_position mark = arena_mark(e->arena);

@@ -182,7 +182,7 @@ static status no_array(struct walk *w, bytes name, struct value value)
 {
     return update_refuse(w->run, REFUSED_BAD_VALUE,
                          "Cannot apply array updates to non-array element %.*s of type %s",
-                         (int)name.len, (const char *)name.data, update_type_name(value));
+                         (int)name.len, (const char *)name.data, value_type_name(value.type));
 }
 
 static bool has_filter_child(const struct nodes *nodes)
@@ -376,7 +376,7 @@ static status apply_scalar(struct walk *w, const struct nodes *nodes, bytes name
             return update_refuse(w->run, REFUSED_PATH,
                                  "Cannot create field '%.*s' in element {%.*s: ...} of type %s",
                                  (int)child->name.len, (const char *)child->name.data,
-                                 (int)name.len, (const char *)name.data, update_type_name(old));
+                                 (int)name.len, (const char *)name.data, value_type_name(old.type));
     }
     return STATUS_OK;
 }
@@ -631,7 +631,8 @@ static status put_id_first(struct update_run *run, bytes document, struct value 
     if (!document_find(document, "_id", &id))
         id = fresh_id;
     if (update_is_bad_id(id))
-        return update_refuse(run, 53, "The '_id' value cannot be of type %s", update_type_name(id));
+        return update_refuse(run, 53, "The '_id' value cannot be of type %s",
+                             value_type_name(id.type));
     size_t begun = document_begin(&built);
     document_append(&built, BYTES_LITERAL("_id"), id);
     while (document_next(&walk, &field)) {

@@ -50,7 +50,7 @@ static status must_be_array(const struct update_step *step, struct update_run *r
 {
     return update_refuse(run, REFUSED_BAD_VALUE,
                          "The field '%.*s' must be an array but is of type %s", (int)step->path.len,
-                         (const char *)step->path.data, update_type_name(old));
+                         (const char *)step->path.data, value_type_name(old.type));
 }
 
 /* The old elements (none if there is no array yet), with room for those of the step. */
@@ -187,7 +187,7 @@ status update_add_to_set(const struct update_step *step, struct update_run *run,
                              "Cannot apply $addToSet to non-array field. Field named '%.*s' has "
                              "non-array type %s",
                              (int)step->path.len, (const char *)step->path.data,
-                             update_type_name(old));
+                             value_type_name(old.type));
     TRY(begin(step, run, old, &list));
     TRY(take_apart(run, step->elements, 0, &fresh));
     for (size_t i = 0; i < fresh.count; i++) {
@@ -209,7 +209,7 @@ status update_pop(const struct update_step *step, struct update_run *run, struct
     if (old.type != VALUE_ARRAY)
         return update_refuse(
             run, REFUSED_TYPE, "Path '%.*s' contains an element of non-array type '%s'",
-            (int)step->path.len, (const char *)step->path.data, update_type_name(old));
+            (int)step->path.len, (const char *)step->path.data, value_type_name(old.type));
     TRY(take_apart(run, value_document(old), 0, &list));
     if (list.count == 0)
         return STATUS_OK;

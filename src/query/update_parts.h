@@ -45,8 +45,6 @@ MUST_USE status update_pop(const struct update_step *step, struct update_run *ru
                            struct update_change *out);
 MUST_USE status update_pull(const struct update_step *step, struct update_run *run,
                             struct value old, struct update_change *out);
-/* Name of a type as people know it. */
-const char *update_type_name(struct value value);
 /* Same type and same bytes. */
 bool update_is_identical(struct value a, struct value b);
 

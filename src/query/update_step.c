@@ -9,11 +9,6 @@
 #include "query/formula_body.h"
 #include "query/match_parts.h"
 
-const char *update_type_name(struct value value)
-{
-    return formula_type_name(value);
-}
-
 bool update_is_identical(struct value a, struct value b)
 {
     return a.type == b.type && bytes_equal(a.raw, b.raw);
@@ -82,7 +77,7 @@ static status calculate(const struct update_step *step, struct update_run *run, 
                              "Cannot apply %s to a value of non-numeric type. The field '%.*s' is "
                              "of type %s",
                              name, (int)step->path.len, (const char *)step->path.data,
-                             update_type_name(old));
+                             value_type_name(old.type));
     TRY(number_calculate(run->arena, is_product ? NUMBER_MULTIPLY : NUMBER_ADD, old, step->value,
                          &fresh));
     if (fresh.type == VALUE_MISSING)
@@ -118,7 +113,7 @@ static status combine_bits(const struct update_step *step, struct update_run *ru
                              "Cannot apply $bit to a value of non-integral type. The field '%.*s' "
                              "is of type %s",
                              (int)step->path.len, (const char *)step->path.data,
-                             update_type_name(old));
+                             value_type_name(old.type));
     bool has_operand = value_as_int64(step->value, &b);
     ASSERT(has_operand);
     if (old.type != VALUE_MISSING && !value_as_int64(old, &a))

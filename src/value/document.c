@@ -5,6 +5,8 @@
  * accepted; a length that leads outside is a programmer's mistake and ends the process.
  *
  * Pure; callable from every thread. Start reading at document_next(). */
+#include <math.h>
+
 #include "value/value.h"
 
 #include "value/number.h"
@@ -108,6 +110,57 @@ int64_t value_date_ms(struct value value)
     return raw_int64(value.raw.data);
 }
 
+const char *value_type_name(enum value_type type)
+{
+    switch (type) {
+    case VALUE_MISSING:
+        return "missing";
+    case VALUE_DOUBLE:
+        return "double";
+    case VALUE_STRING:
+        return "string";
+    case VALUE_DOCUMENT:
+        return "object";
+    case VALUE_ARRAY:
+        return "array";
+    case VALUE_BINARY:
+        return "binData";
+    case VALUE_UNDEFINED:
+        return "undefined";
+    case VALUE_OBJECT_ID:
+        return "objectId";
+    case VALUE_BOOL:
+        return "bool";
+    case VALUE_DATE:
+        return "date";
+    case VALUE_NULL:
+        return "null";
+    case VALUE_REGEX:
+        return "regex";
+    case VALUE_DB_POINTER:
+        return "dbPointer";
+    case VALUE_CODE:
+        return "javascript";
+    case VALUE_SYMBOL:
+        return "symbol";
+    case VALUE_CODE_WITH_SCOPE:
+        return "javascriptWithScope";
+    case VALUE_INT32:
+        return "int";
+    case VALUE_TIMESTAMP:
+        return "timestamp";
+    case VALUE_INT64:
+        return "long";
+    case VALUE_DECIMAL128:
+        return "decimal";
+    case VALUE_MIN_KEY:
+        return "minKey";
+    case VALUE_MAX_KEY:
+        return "maxKey";
+    }
+    return "unknown";
+}
+
 bool value_is_number(struct value value)
 {
     return value.type == VALUE_DOUBLE || value.type == VALUE_INT32 || value.type == VALUE_INT64 ||
@@ -117,6 +170,19 @@ bool value_is_number(struct value value)
 bool value_as_int64(struct value value, int64_t *out)
 {
     return value_is_number(value) && number_as_int64(value, out);
+}
+
+bool value_cut_to_int64(struct value value, int64_t *out)
+{
+    if (!value_is_number(value))
+        return false;
+    if (value_as_int64(value, out))
+        return true;
+    double real = trunc(value_as_double(value));
+    if (!(real >= -0x1p63 && real < 0x1p63))
+        return false;
+    *out = (int64_t)real;
+    return true;
 }
 
 /* Bytes of the name with its NUL. */

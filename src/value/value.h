@@ -81,9 +81,13 @@ struct value_regex {
     bytes options;
 };
 struct value_regex value_regex(struct value value);
+/* A type as people know it: "string", "objectId" ... */
+const char *value_type_name(enum value_type type);
 bool value_is_number(struct value value);
 /* A number of any type that is a whole number in the range of int64; false otherwise. */
 bool value_as_int64(struct value value, int64_t *out);
+/* The same cut toward zero; false beyond int64, and for what is no number. */
+bool value_cut_to_int64(struct value value, int64_t *out);
 /* A number of any type as a double; what does not fit is rounded or cut. */
 double value_as_double(struct value value);
 

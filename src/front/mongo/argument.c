@@ -55,57 +55,6 @@ static bool is_generic(bytes name)
     return false;
 }
 
-const char *argument_type_name(enum value_type type)
-{
-    switch (type) {
-    case VALUE_MISSING:
-        return "missing";
-    case VALUE_DOUBLE:
-        return "double";
-    case VALUE_STRING:
-        return "string";
-    case VALUE_DOCUMENT:
-        return "object";
-    case VALUE_ARRAY:
-        return "array";
-    case VALUE_BINARY:
-        return "binData";
-    case VALUE_UNDEFINED:
-        return "undefined";
-    case VALUE_OBJECT_ID:
-        return "objectId";
-    case VALUE_BOOL:
-        return "bool";
-    case VALUE_DATE:
-        return "date";
-    case VALUE_NULL:
-        return "null";
-    case VALUE_REGEX:
-        return "regex";
-    case VALUE_DB_POINTER:
-        return "dbPointer";
-    case VALUE_CODE:
-        return "javascript";
-    case VALUE_SYMBOL:
-        return "symbol";
-    case VALUE_CODE_WITH_SCOPE:
-        return "javascriptWithScope";
-    case VALUE_INT32:
-        return "int";
-    case VALUE_TIMESTAMP:
-        return "timestamp";
-    case VALUE_INT64:
-        return "long";
-    case VALUE_DECIMAL128:
-        return "decimal";
-    case VALUE_MIN_KEY:
-        return "minKey";
-    case VALUE_MAX_KEY:
-        return "maxKey";
-    }
-    return "unknown";
-}
-
 /* NULL if the value fits, otherwise what was expected. */
 static const char *expected(enum argument_kind kind, struct value value)
 {
@@ -143,7 +92,7 @@ static status take(struct command *command, const char *where, const struct fiel
     if (wanted)
         return command_fail(command, ERROR_TypeMismatch,
                             "BSON field '%s.%s' is the wrong type '%s', expected %s%s", where,
-                            argument->name, argument_type_name(field->value.type),
+                            argument->name, value_type_name(field->value.type),
                             wanted[0] == '\'' ? "type " : "", wanted);
     *out = field->value;
     return STATUS_OK;
@@ -328,7 +277,7 @@ status command_list_next(struct command *command, struct argument_list *list, by
                             "element %.*s of the list is the wrong type '%s', expected type "
                             "'object'",
                             (int)field.name.len, (const char *)field.name.data,
-                            argument_type_name(field.value.type));
+                            value_type_name(field.value.type));
     *out = value_document(field.value);
     return STATUS_OK;
 }

@@ -254,7 +254,7 @@ static status read_clustered(struct command *command, struct value value, int32_
         return command_fail(command, ERROR_TypeMismatch,
                             "BSON field 'collMod.expireAfterSeconds' is the wrong type '%s', "
                             "expected types '[string, number]'",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     return collmod_clustered_seconds(command, value, out);
 }
 

@@ -98,7 +98,7 @@ static status read_database(struct command *command)
     if (value.type != VALUE_STRING)
         return command_fail(command, ERROR_TypeMismatch,
                             "the field '$db' must be of type string, not %s",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     command->database = value_text(value);
     return check_database(command);
 }
@@ -111,7 +111,7 @@ static status read_time_limit(struct command *command)
         return STATUS_OK;
     if (!value_is_number(value))
         return command_fail(command, ERROR_TypeMismatch, "maxTimeMS must be a number, not %s",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     command->max_time_ms = argument_number(value, 0);
     if (command->max_time_ms < 0 || command->max_time_ms > INT32_MAX)
         return command_fail(command, ERROR_BadValue,
@@ -128,7 +128,7 @@ static status read_session(struct command *command)
     if (document_find(body, "lsid", &value)) {
         if (value.type != VALUE_DOCUMENT)
             return command_fail(command, ERROR_TypeMismatch, "lsid must be an object, not %s",
-                                argument_type_name(value.type));
+                                value_type_name(value.type));
         command->lsid = value;
     }
     if (document_find(body, "txnNumber", &value) && value_as_int64(value, &command->txn_number))

@@ -130,7 +130,6 @@ int64_t argument_number(struct value value, int64_t otherwise);
 bytes argument_text(struct value value);
 /* The document, or an empty one. */
 bytes argument_document(struct value value);
-const char *argument_type_name(enum value_type type);
 
 /* Documents of an array argument or of the document sequence of that name, whichever is there. */
 struct argument_list {

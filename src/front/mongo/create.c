@@ -173,7 +173,7 @@ static status take_clustered(struct command *command, struct creating *creating)
     if (creating->given[CLUSTERED].type != VALUE_DOCUMENT)
         return command_fail(command, ERROR_TypeMismatch,
                             "'clusteredIndex' must be {key: {_id: 1}, unique: true}, not a %s",
-                            argument_type_name(creating->given[CLUSTERED].type));
+                            value_type_name(creating->given[CLUSTERED].type));
     if (has(creating, CAPPED))
         return command_fail(command, ERROR_InvalidOptions,
                             "a clustered collection cannot be capped");

@@ -6,7 +6,6 @@
  * Threads: pure apart from the arena. */
 #include "front/mongo/filter_parts.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static status bad(struct filter_parser *p, const char *what)
@@ -201,17 +200,6 @@ status filter_parse_size(struct filter_parser *p, bytes path, struct value argum
     return STATUS_OK;
 }
 
-static bool cut_to_int64(struct value value, int64_t *out)
-{
-    if (value_as_int64(value, out))
-        return true;
-    double real = trunc(value_as_double(value));
-    if (!(real >= -0x1p63 && real < 0x1p63))
-        return false;
-    *out = (int64_t)real;
-    return true;
-}
-
 status filter_parse_modulo(struct filter_parser *p, bytes path, struct value argument,
                            const struct match **out)
 {
@@ -231,8 +219,8 @@ status filter_parse_modulo(struct filter_parser *p, bytes path, struct value arg
         return bad(p, "malformed mod, divisor not a number");
     if (!value_is_number(remainder.value))
         return bad(p, "malformed mod, remainder not a number");
-    if (!cut_to_int64(divisor.value, &leaf->divisor) ||
-        !cut_to_int64(remainder.value, &leaf->remainder))
+    if (!value_cut_to_int64(divisor.value, &leaf->divisor) ||
+        !value_cut_to_int64(remainder.value, &leaf->remainder))
         return bad(p, "malformed mod, divisor or remainder out of range of 64-bit integers");
     if (leaf->divisor == 0)
         return bad(p, "divisor cannot be 0");

@@ -46,7 +46,7 @@ static status check_setting(struct command *command, const struct field *field)
     if (!is_right)
         return command_fail(command, ERROR_TypeMismatch,
                             "BSON field 'collation.%s' is the wrong type '%s'", setting->name,
-                            argument_type_name(field->value.type));
+                            value_type_name(field->value.type));
     if (setting->type != VALUE_INT32)
         return STATUS_OK;
     int64_t strength = argument_number(field->value, 0);
@@ -80,7 +80,7 @@ status index_collation(struct command *command, struct value given, bytes *out)
     if (given.type != VALUE_DOCUMENT)
         return command_fail(command, ERROR_TypeMismatch,
                             "The field 'collation' must be an object, but got %s",
-                            argument_type_name(given.type));
+                            value_type_name(given.type));
     bytes document = value_document(given);
     struct document_walk walk = document_fields(document);
     while (document_next(&walk, &field))

@@ -97,7 +97,7 @@ static status choose_by_name(struct command *command, struct removal *removal, s
     if (value.type != VALUE_STRING)
         return command_fail(command, ERROR_TypeMismatch,
                             "dropIndexes needs names of indexes as strings, but got %s",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     bytes name = value_text(value);
     for (size_t i = 0; i < removal->count; i++) {
         if (bytes_equal(removal->specs[i].name, name))

@@ -146,7 +146,7 @@ static status check_direction(struct command *command, const struct field *field
         return command_fail(command, ERROR_CannotCreateIndex,
                             "Values in v:2 index key pattern cannot be of type %s. Only numbers > "
                             "0, numbers < 0, and strings are allowed.",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     double number = value_as_double(value);
     if (number == 0 || isnan(number))
         return command_fail(command, ERROR_CannotCreateIndex,
@@ -189,7 +189,7 @@ static status take_key(struct parsing *parsing, struct value value)
     if (value.type != VALUE_DOCUMENT)
         return command_fail(command, ERROR_TypeMismatch,
                             "The field 'key' must be an object, but got %s",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     bytes key = value_document(value);
     struct document_walk walk = document_fields(key);
     parsing->spec->kind = INDEX_SPEC_PLAIN;
@@ -218,7 +218,7 @@ static status take_name(struct parsing *parsing, struct value value)
     if (value.type != VALUE_STRING)
         return command_fail(command, ERROR_TypeMismatch,
                             "The field 'name' must be a string, but got %s",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     bytes name = value_text(value);
     if (name.len == 0 || memchr(name.data, 0, name.len))
         return command_fail(command, ERROR_CannotCreateIndex,
@@ -246,7 +246,7 @@ static status take_version(struct parsing *parsing, struct value value)
     if (!value_is_number(value))
         return command_fail(parsing->command, ERROR_TypeMismatch,
                             "The field 'v' must be a number, but got %s",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     if (!value_as_int64(value, &version) || version < 1 || version > 2)
         return command_fail(parsing->command, ERROR_CannotCreateIndex,
                             "Invalid index specification %s; cannot create an index with v=%s",
@@ -276,7 +276,7 @@ static status take_expiry(struct parsing *parsing, struct value value)
         return command_fail(command, ERROR_CannotCreateIndex,
                             "TTL index 'expireAfterSeconds' option must be numeric, but received "
                             "a type of '%s'. Index spec: %s",
-                            argument_type_name(value.type), shown(command, parsing->given));
+                            value_type_name(value.type), shown(command, parsing->given));
     double seconds = value_as_double(value);
     bool is_never = seconds == TTL_NEVER; /* judged when the key is known */
     if (!(seconds >= 0) && !is_never)
@@ -304,7 +304,7 @@ static status take_partial(struct parsing *parsing, struct value value)
     if (value.type != VALUE_DOCUMENT)
         return command_fail(command, ERROR_TypeMismatch,
                             "The field 'partialFilterExpression' must be an object, but got %s",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     parsing->spec->partial = value_document(value);
     TRY(filter_parse(command->arena, parsing->spec->partial, NULL, &match, &command->fault));
     return filter_check_partial(command->arena, match, &command->fault);

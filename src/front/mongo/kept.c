@@ -36,7 +36,7 @@ static status check_id(struct command *command, struct value id)
 
     if (id.type == VALUE_ARRAY || id.type == VALUE_REGEX || id.type == VALUE_UNDEFINED)
         return command_fail(command, ERROR_InvalidIdField, "The '_id' value cannot be of type %s",
-                            argument_type_name(id.type));
+                            value_type_name(id.type));
     if (id.type != VALUE_DOCUMENT)
         return STATUS_OK;
     struct document_walk walk = document_fields(value_document(id));

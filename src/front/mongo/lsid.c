@@ -13,7 +13,7 @@ static status end_listed(struct command *command)
 
     if (command->target.type != VALUE_ARRAY)
         return command_fail(command, ERROR_TypeMismatch, "%s takes an array of sessions, not %s",
-                            command->row->name, argument_type_name(command->target.type));
+                            command->row->name, value_type_name(command->target.type));
     struct document_walk walk = document_fields(value_document(command->target));
     while (document_next(&walk, &field)) {
         if (field.value.type == VALUE_DOCUMENT &&

@@ -20,7 +20,7 @@ status command_collection_name(struct command *command, bytes *out)
     if (command->target.type != VALUE_STRING)
         return command_fail(command, ERROR_InvalidNamespace,
                             "collection name has invalid type %s, expected a string",
-                            argument_type_name(command->target.type));
+                            value_type_name(command->target.type));
     bytes name = value_text(command->target);
     if (name.len == 0 || memchr(name.data, 0, name.len))
         return command_fail(command, ERROR_InvalidNamespace,

@@ -27,13 +27,13 @@ status origin_documents(struct command *command, bytes collection, struct value 
     (void)collection;
     if (argument.type != VALUE_ARRAY)
         return command_fail(command, 5858203, "$documents takes an array of documents, not %s",
-                            argument_type_name(argument.type));
+                            value_type_name(argument.type));
     struct document_walk walk = document_fields(value_document(argument));
     while (document_next(&walk, &field)) {
         if (field.value.type != VALUE_DOCUMENT)
             return command_fail(command, ERROR_Location40228,
                                 "$documents takes documents, and one of them is %s",
-                                argument_type_name(field.value.type));
+                                value_type_name(field.value.type));
         buffer_append(out, value_document(field.value));
     }
     return STATUS_OK;

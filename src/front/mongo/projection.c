@@ -170,6 +170,16 @@ static bool is_positional(bytes path)
     return path.len > 2 && path.data[path.len - 1] == '$' && path.data[path.len - 2] == '.';
 }
 
+static status join_path(struct projection_parser *p, bytes path, bytes name, bytes *out)
+{
+    struct buffer joined = buffer_in(p->arena);
+
+    buffer_append(&joined, path);
+    buffer_append_text(&joined, ".");
+    buffer_append(&joined, name);
+    return buffer_finish(&joined, out);
+}
+
 static status parse_field(struct projection_parser *p, bytes path, struct value value);
 
 /* Fields of fields: { a: { b: 1 } } is { "a.b": 1 }. */
@@ -184,12 +194,8 @@ static status parse_inside(struct projection_parser *p, bytes path, bytes docume
                            "path %.*s",
                            (int)path.len, (const char *)path.data);
     while (document_next(&walk, &field)) {
-        struct buffer joined = buffer_in(p->arena);
         bytes below;
-        buffer_append(&joined, path);
-        buffer_append_text(&joined, ".");
-        buffer_append(&joined, field.name);
-        TRY(buffer_finish(&joined, &below));
+        TRY(join_path(p, path, field.name, &below));
         TRY(parse_field(p, below, field.value));
     }
     return STATUS_OK;
@@ -277,12 +283,8 @@ static status parse_new_field(struct projection_parser *p, bytes path, struct va
     }
     walk = document_fields(value_document(value));
     while (document_next(&walk, &field)) {
-        struct buffer joined = buffer_in(p->arena);
         bytes below;
-        buffer_append(&joined, path);
-        buffer_append_text(&joined, ".");
-        buffer_append(&joined, field.name);
-        TRY(buffer_finish(&joined, &below));
+        TRY(join_path(p, path, field.name, &below));
         TRY(parse_new_field(p, below, field.value));
     }
     return STATUS_OK;

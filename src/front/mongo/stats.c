@@ -78,7 +78,7 @@ status origin_coll_stats(struct command *command, bytes name, struct value argum
 
     if (argument.type != VALUE_DOCUMENT)
         return command_fail(command, ERROR_Location40602, "$collStats takes an object, not %s",
-                            argument_type_name(argument.type));
+                            value_type_name(argument.type));
     TRY(command_find(command, name, &collection));
     if (!collection)
         return command_fail(command, ERROR_NamespaceNotFound,

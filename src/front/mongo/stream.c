@@ -367,7 +367,7 @@ status serve_get_more(struct command *command)
         return command_fail(command, ERROR_TypeMismatch,
                             "BSON field 'getMore.getMore' is the wrong type '%s', expected type "
                             "'long'",
-                            argument_type_name(command->target.type));
+                            value_type_name(command->target.type));
     bytes name = value_text(given[COLLECTION]);
     int64_t wanted = argument_number(given[BATCH_SIZE], 0);
     if (wanted < 0)
@@ -450,7 +450,7 @@ status serve_kill_cursors(struct command *command)
         if (!value_as_int64(field.value, &id))
             return command_fail(command, ERROR_TypeMismatch,
                                 "the id of a cursor is the wrong type '%s', expected type 'long'",
-                                argument_type_name(field.value.type));
+                                value_type_name(field.value.type));
         if (kill_one(command, id))
             reply_int64(&killed, reply_index(killed_count++, room), id);
         else

@@ -75,7 +75,7 @@ static status read_value(struct command *command, const struct setting_row *row,
     if (!value_is_number(value) && !(row->kind == TTL_FLAG && value.type == VALUE_BOOL))
         return command_fail(command, ERROR_TypeMismatch, "parameter %s is a %s, not a %s",
                             row->name, row->kind == TTL_FLAG ? "bool" : "number",
-                            argument_type_name(value.type));
+                            value_type_name(value.type));
     if (row->kind == TTL_FLAG) {
         *out = argument_flag(value, false);
         return STATUS_OK;

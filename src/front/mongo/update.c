@@ -89,22 +89,23 @@ static status check_path(struct update_parser *p, bytes path)
 
 typedef status parse_operator(struct update_parser *p, struct field field);
 
-static status parse_set(struct update_parser *p, struct field field)
+static status add_with_value(struct update_parser *p, struct field field, enum update_kind kind)
 {
     struct update_step *step;
 
-    TRY(update_add_step(p, UPDATE_SET, field.name, &step));
+    TRY(update_add_step(p, kind, field.name, &step));
     step->value = field.value;
     return STATUS_OK;
 }
 
+static status parse_set(struct update_parser *p, struct field field)
+{
+    return add_with_value(p, field, UPDATE_SET);
+}
+
 static status parse_set_on_insert(struct update_parser *p, struct field field)
 {
-    struct update_step *step;
-
-    TRY(update_add_step(p, UPDATE_SET_ON_INSERT, field.name, &step));
-    step->value = field.value;
-    return STATUS_OK;
+    return add_with_value(p, field, UPDATE_SET_ON_INSERT);
 }
 
 static status parse_unset(struct update_parser *p, struct field field)
@@ -116,34 +117,22 @@ static status parse_unset(struct update_parser *p, struct field field)
 
 static status parse_min(struct update_parser *p, struct field field)
 {
-    struct update_step *step;
-
-    TRY(update_add_step(p, UPDATE_MIN, field.name, &step));
-    step->value = field.value;
-    return STATUS_OK;
+    return add_with_value(p, field, UPDATE_MIN);
 }
 
 static status parse_max(struct update_parser *p, struct field field)
 {
-    struct update_step *step;
-
-    TRY(update_add_step(p, UPDATE_MAX, field.name, &step));
-    step->value = field.value;
-    return STATUS_OK;
+    return add_with_value(p, field, UPDATE_MAX);
 }
 
 static status parse_number(struct update_parser *p, struct field field, enum update_kind kind,
                            const char *verb)
 {
-    struct update_step *step;
-
     if (!value_is_number(field.value))
         return fault_raise(p->arena, p->fault, ERROR_TypeMismatch,
                            "Cannot %s with non-numeric argument for '%.*s'", verb,
                            (int)field.name.len, (const char *)field.name.data);
-    TRY(update_add_step(p, kind, field.name, &step));
-    step->value = field.value;
-    return STATUS_OK;
+    return add_with_value(p, field, kind);
 }
 
 static status parse_inc(struct update_parser *p, struct field field)
