@@ -55,8 +55,8 @@ static inline struct bench_server bench_server_start(const char *program, const 
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         dup2(pipe_ends[1], STDOUT_FILENO);
         close(pipe_ends[0]);
-        execl(program, program, "serve", "--data", path, "--cosmos", "127.0.0.1:0", "--log-level",
-              "error", (char *)NULL);
+        execl(program, program, "serve", "--data", path, "--cosmos", "127.0.0.1:0", "--mongo",
+              "none", "--log-level", "error", (char *)NULL);
         _exit(127);
     }
     close(pipe_ends[1]);

@@ -345,6 +345,22 @@ static status announce(struct mongo *face, const char *text)
     return mongo_announce(face, address);
 }
 
+/* Whoever has the port already is seldom known; what to do about it is. */
+static status listen_one(struct server *server, struct arena *arena, const struct address *address,
+                         struct offer offer, const char *option, struct address *actual_out)
+{
+    status s = server_listen(server, arena, address, offer, actual_out);
+
+    if (s.code != EXISTS)
+        return s;
+    return status_fail(arena, EXISTS,
+                       "%s; another server has it: stop that one, or say %s 127.0.0.1:0 for a free "
+                       "port%s",
+                       s.message, option,
+                       strcmp(option, "--mongo") == 0 ? ", or --mongo none for no MongoDB protocol"
+                                                      : "");
+}
+
 /* Says where clients come in, which with port 0 nobody knows before. */
 static status listen_all(struct faces *faces, const struct config *config, struct arena *arena,
                          struct buffer *ready)
@@ -358,11 +374,11 @@ static status listen_all(struct faces *faces, const struct config *config, struc
     struct address actual;
     char text[ADDRESS_TEXT_BYTES];
 
-    TRY(server_listen(faces->server, arena, &config->cosmos, http, &actual));
+    TRY(listen_one(faces->server, arena, &config->cosmos, http, "--cosmos", &actual));
     address_format(&actual, text);
     buffer_append_format(ready, "mayfly ready cosmos=http://%s", text);
     if (faces->mongo) {
-        TRY(server_listen(faces->server, arena, &config->mongo, mongo, &actual));
+        TRY(listen_one(faces->server, arena, &config->mongo, mongo, "--mongo", &actual));
         address_format(&actual, text);
         TRY(announce(faces->mongo, text));
         buffer_append_format(ready, " mongo=mongodb://%s", text);

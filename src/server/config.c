@@ -219,7 +219,7 @@ static status check_mongo(struct arena *arena, const char *text, const char *set
     out->set_name = set_name;
     if (set_name[0] == '\0')
         return status_of(INVALID, "--replset is empty; expected the name of a replica set");
-    if (text[0] == '\0')
+    if (strcmp(text, "none") == 0)
         return STATUS_OK;
     status s = address_parse(arena, text, &out->mongo);
     if (s.code != OK)

@@ -162,9 +162,11 @@ status server_listen(struct server *server, struct arena *arena, const struct ad
     *actual_out = *address;
     int fd = open_listening(address);
     if (fd < 0) {
+        int error = errno;
         char text[ADDRESS_TEXT_BYTES];
         address_format(address, text);
-        return status_fail(arena, IO_ERROR, "cannot listen on %s: %s", text, strerror(errno));
+        return status_fail(arena, error == EADDRINUSE ? EXISTS : IO_ERROR,
+                           "cannot listen on %s: %s", text, strerror(error));
     }
     actual_out->socket_len = sizeof(actual_out->socket);
     getsockname(fd, (struct sockaddr *)&actual_out->socket, &actual_out->socket_len);

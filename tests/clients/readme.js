@@ -28,4 +28,31 @@ test("the program of the README prints what the README says", async () => {
     equal(printed, output[1]);
 });
 
+// What mongosh prints for lines that are typed, without its prompts.
+function typed(server, lines) {
+    const mongosh = path.join(__dirname, "node_modules/mongosh/bin/mongosh.js");
+    const printed = execFileSync(process.execPath, [mongosh, `${server.mongoUrl}/shop`, "--quiet", "--norc"], {
+        input: lines.join("\n") + "\n",
+        env: { ...process.env, HOME: server.data },
+        encoding: "utf8",
+        timeout: 50000,
+    });
+    return printed.split(PROMPT).filter(Boolean).map((text) => text.trim());
+}
+
+const PROMPT = "mayfly [direct: primary] shop> ";
+
+test("the shell prints what the README says", async () => {
+    const session = /\$ mongosh shop --quiet\n([^]*?)\n\$ curl -d '(.*?)'[^]*?\n\n([^]*?)```/.exec(README);
+    ok(session, "the README has a session of mongosh, and a step of the clock in it");
+    const server = await start({ options: ["--mongo", "127.0.0.1:0"] });
+    for (const [part, clock] of [[session[1], session[2]], [session[3], undefined]]) {
+        const lines = part.split("\n").filter(Boolean);
+        const commands = lines.filter((line) => line.startsWith(PROMPT)).map((line) => line.slice(PROMPT.length));
+        ok(commands.length > 0, "something is typed");
+        equal(typed(server, commands), lines.filter((line) => !line.startsWith(PROMPT)));
+        if (clock) await fetch(`${server.url}/_mayfly/clock`, { method: "POST", body: clock });
+    }
+});
+
 run({ after: stopAll });

@@ -56,7 +56,7 @@ class Server {
     }
 
     async launch(options) {
-        const words = ["serve", "--data", this.data, "--cosmos", "127.0.0.1:0", "--test-commands"];
+        const words = ["serve", "--data", this.data, "--cosmos", "127.0.0.1:0", "--mongo", "none", "--test-commands"];
         this.process = spawn(MAYFLY, [...words, ...options], { stdio: ["ignore", "pipe", "pipe"] });
         running.add(this);
         this.process.stderr.on("data", (text) => (this.errors += text));

@@ -52,7 +52,8 @@ class Server:
     def start(self):
         self.certificate = None
         self.process = subprocess.Popen(
-            [MAYFLY, "serve", "--data", self.data, "--cosmos", "127.0.0.1:0", "--test-commands", *self.options],
+            [MAYFLY, "serve", "--data", self.data, "--cosmos", "127.0.0.1:0", "--mongo", "none", "--test-commands",
+             *self.options],
             stdout=subprocess.PIPE, stderr=self.errors)
         self.output = b""
         for _ in range(10):

@@ -56,6 +56,9 @@ TEST(config, defaults_hold_where_nothing_is_said)
     CHECK_STRING(got.config.data, "./data");
     address_format(&got.config.cosmos, text);
     CHECK_STRING(text, "127.0.0.1:8081");
+    CHECK(got.config.has_mongo);
+    address_format(&got.config.mongo, text);
+    CHECK_STRING(text, "127.0.0.1:27017");
     CHECK_EQ(got.config.storage, STORAGE_KIND_ROCKSDB, "");
     CHECK_EQ(got.config.log_level, LOG_INFO, "");
     CHECK_EQ(got.config.purger_pause_s, LIMIT_PURGER_PAUSE_S, "");
@@ -169,6 +172,7 @@ TEST(config, bad_options_are_refused_by_name)
         { COMMAND_SERVE, "--purger-pause 99999999999999999999", INVALID,   "--purger-pause"             },
         { COMMAND_SERVE, "--purger-pause -5",                   INVALID,   "--purger-pause"             },
         { COMMAND_SERVE, "--mongo 27017",                       INVALID,   "--mongo"                    },
+        { COMMAND_SERVE, "--mongo=",                            INVALID,   "--mongo"                    },
         { COMMAND_SERVE, "--cosmos 0.0.0.0:8081",               INVALID,
          "head -c 48 /dev/urandom | base64 -w0 > key"                                                   },
         { COMMAND_SERVE, "--cosmos [::]:8081",                  INVALID,   "--key-file"                 },
@@ -188,6 +192,16 @@ TEST(config, bad_options_are_refused_by_name)
         CHECK_THAT(strstr(got.status.message, r->part) != NULL, "%s: %s", r->words,
                    got.status.message);
     }
+    close_memory();
+}
+
+TEST(config, none_switches_the_mongo_protocol_off)
+{
+    struct outcome got = read_words(COMMAND_SERVE, "--mongo none");
+
+    CHECK_OK(got.status);
+    CHECK(!got.config.has_mongo);
+    CHECK(read_words(COMMAND_SERVE, "--mongo none --mongo 127.0.0.1:0").config.has_mongo);
     close_memory();
 }
 
