@@ -116,6 +116,13 @@ static bytes next_fixed(void *context)
     return bytes_of_text(context);
 }
 
+static struct load_source source_of(bytes (*next)(void *context), void *context, unsigned wanted)
+{
+    return (struct load_source){
+        .next = next, .context = context, .read_head = load_read_http, .wanted = wanted
+    };
+}
+
 /* ---- the measurement --------------------------------------------------------------------------------- */
 
 /* Creates something by one request. */
@@ -124,7 +131,7 @@ static void create_once(unsigned port, const char *target, const char *type, con
 {
     char request[REQUEST_BYTES];
     struct text text = text_in(request, REQUEST_BYTES);
-    const struct load_source source = { .next = next_fixed, .context = request, .wanted = 201 };
+    const struct load_source source = source_of(next_fixed, request, 201);
     struct load load;
 
     put_head(&text, "POST", target, type, link);
@@ -137,7 +144,7 @@ static void create_once(unsigned port, const char *target, const char *type, con
 
 static void fill(unsigned port, struct creates *creates)
 {
-    const struct load_source source = { .next = next_create, .context = creates, .wanted = 201 };
+    const struct load_source source = source_of(next_create, creates, 201);
     struct load load;
 
     create_once(port, "/dbs", "dbs", "", "{\"id\":\"d\"}");
@@ -179,10 +186,10 @@ static void measure(unsigned port, size_t connections, struct reads *reads, stru
     enum { BARE, HEADED, READ, CREATE, SOURCES };
     static char bare[] = "GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:8081\r\n\r\n";
     const struct load_source sources[SOURCES] = {
-        {.next = next_fixed,   .context = bare,                     .wanted = 200},
-        { .next = next_fixed,  .context = (char *)headed_healthz(), .wanted = 200},
-        { .next = next_read,   .context = reads,                    .wanted = 200},
-        { .next = next_create, .context = creates,                  .wanted = 201},
+        source_of(next_fixed, bare, 200),
+        source_of(next_fixed, (char *)headed_healthz(), 200),
+        source_of(next_read, reads, 200),
+        source_of(next_create, creates, 201),
     };
     const size_t rounds = bench_is_quick() ? 3 : ROUNDS_MAX;
     const double seconds = bench_is_quick() ? 0.2 : 0.7;

@@ -1,4 +1,4 @@
-/* The server as a program, for measurements from outside: starting it, its port, its memory, stopping it. */
+/* The server as a program, for measurements from outside: starting it, its ports, its memory, stopping it. */
 #ifndef BENCH_SERVER_H
 #define BENCH_SERVER_H
 
@@ -12,7 +12,7 @@
 struct bench_server {
     pid_t pid;
     int output;
-    unsigned port;
+    unsigned port, mongo_port;
 };
 
 /* False if there is no program to start, which is said. */
@@ -41,7 +41,7 @@ static inline bool bench_server_line(const struct bench_server *server, char lin
     return false;
 }
 
-/* On a free port; returns when it says that it is ready. */
+/* On free ports; returns when it says that it is ready. */
 static inline struct bench_server bench_server_start(const char *program, const char *path)
 {
     struct bench_server server = { .pid = 0 };
@@ -56,14 +56,15 @@ static inline struct bench_server bench_server_start(const char *program, const 
         dup2(pipe_ends[1], STDOUT_FILENO);
         close(pipe_ends[0]);
         execl(program, program, "serve", "--data", path, "--cosmos", "127.0.0.1:0", "--mongo",
-              "none", "--log-level", "error", (char *)NULL);
+              "127.0.0.1:0", "--log-level", "error", (char *)NULL);
         _exit(127);
     }
     close(pipe_ends[1]);
     server.output = pipe_ends[0];
     do
         BENCH_CLAIM(bench_server_line(&server, line));
-    while (sscanf(line, "mayfly ready cosmos=http://127.0.0.1:%u", &server.port) != 1);
+    while (sscanf(line, "mayfly ready cosmos=http://127.0.0.1:%u mongo=mongodb://127.0.0.1:%u",
+                  &server.port, &server.mongo_port) != 2);
     return server;
 }
 
