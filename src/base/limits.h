@@ -149,6 +149,9 @@
 #define LIMIT_CURSORS 10000
 #define LIMIT_CURSOR_IDLE_MS (10 * 60 * 1000)
 #define LIMIT_CURSOR_BYTES (128 * 1024 * 1024)
+/* What a client may say of itself when it connects, and how much of a running command is shown to others. */
+#define LIMIT_CLIENT_METADATA_BYTES 2048
+#define LIMIT_OPERATION_SHOWN_BYTES (64 * 1024)
 
 /* ---- the server room ---- */
 /* Connections open at the same time; one more is refused at once. */

@@ -58,5 +58,8 @@ bool connection_is_stopping(const struct connection *connection);
 bool connection_is_tls(const struct connection *connection);
 /* The client runs on this machine. */
 bool connection_is_loopback(const struct connection *connection);
+/* Where the client is, host:port. */
+enum { CONNECTION_PEER_BYTES = 64 };
+void connection_peer(const struct connection *connection, char out[CONNECTION_PEER_BYTES]);
 
 #endif

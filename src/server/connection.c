@@ -61,6 +61,7 @@ struct connection {
     uint64_t seen;       /* claims before the socket was last asked */
     struct channel channel;
     bool is_loopback;
+    struct address peer;
     const struct protocol *protocol;
     void *session;
     struct {
@@ -239,7 +240,8 @@ void connection_set_add(struct connection_set *set, struct client client, const 
         return;
     }
     channel_open(&connection->channel, client.fd, offer->tls);
-    connection->is_loopback = client.is_loopback;
+    connection->is_loopback = address_is_loopback(&client.peer);
+    connection->peer = client.peer;
     connection->protocol = offer->protocol;
     connection->session = offer->protocol->open(offer->context, connection);
     uint32_t events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
@@ -484,6 +486,12 @@ bool connection_is_tls(const struct connection *connection)
 bool connection_is_loopback(const struct connection *connection)
 {
     return connection->is_loopback;
+}
+
+void connection_peer(const struct connection *connection, char out[CONNECTION_PEER_BYTES])
+{
+    _Static_assert((int)CONNECTION_PEER_BYTES == (int)ADDRESS_TEXT_BYTES, "room for every address");
+    address_format(&connection->peer, out);
 }
 
 /* ---- serving ---------------------------------------------------------------------------------------- */

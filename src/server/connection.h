@@ -3,6 +3,7 @@
 #ifndef SERVER_CONNECTION_H
 #define SERVER_CONNECTION_H
 
+#include "server/address.h"
 #include "server/channel.h"
 #include "server/offer.h"
 #include "server/pool.h"
@@ -19,7 +20,7 @@ void connection_set_close(struct connection_set *set);
 /* An accepted socket. */
 struct client {
     int fd;
-    bool is_loopback; /* runs on this machine */
+    struct address peer;
 };
 /* Takes the accepted socket over and serves what has already arrived; on a worker. */
 void connection_set_add(struct connection_set *set, struct client client,

@@ -247,8 +247,7 @@ static void listener_on_event(struct source *source, uint32_t events)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes)); /* finds machines that are gone */
-    connection_set_add(server->connections,
-                       (struct client){ .fd = fd, .is_loopback = address_is_loopback(&peer) },
+    connection_set_add(server->connections, (struct client){ .fd = fd, .peer = peer },
                        &listener->offer);
 }
 

@@ -16,7 +16,9 @@ static void open_face(struct mongo_face *f)
     CHECK_OK(mongo_open(&f->options, f->world.arena, &f->face));
     CHECK_OK(mongo_announce(f->face, "127.0.0.1:27017"));
     login_close(f->session.login);
+    memory_give((void *)f->session.operation.metadata.data);
     f->session = (struct session){ .face = f->face, .connection_id = 1, .is_loopback = true };
+    operation_join(&f->session);
 }
 
 void mongo_face_open_with(struct mongo_face *f, const struct mongo_options *options)
@@ -37,6 +39,7 @@ void mongo_face_open(struct mongo_face *f)
 
 void mongo_face_close(struct mongo_face *f)
 {
+    operation_leave(&f->session);
     login_close(f->session.login);
     mongo_close(f->face);
     world_close(&f->world);

@@ -46,7 +46,7 @@ static const char *const generic_names[] = {
     "writeConcern",
 };
 
-static bool is_generic(bytes name)
+bool argument_is_generic(bytes name)
 {
     for (size_t i = 0; i < ARRAY_COUNT(generic_names); i++) {
         if (bytes_equal(name, bytes_of_text(generic_names[i])))
@@ -128,7 +128,7 @@ static status take_all(struct command *command, const char *where, struct docume
         size_t at = find_row(table, count, field.name);
         if (at < count)
             TRY(take(command, where, &field, &table[at], &out[at]));
-        else if (!is_top || !is_generic(field.name))
+        else if (!is_top || !argument_is_generic(field.name))
             return command_fail(command, ERROR_Location40415,
                                 "BSON field '%s.%.*s' is an unknown field.", where,
                                 (int)field.name.len, (const char *)field.name.data);

@@ -200,6 +200,8 @@ status command_renew(struct command *command)
 
 status command_check_time(struct command *command)
 {
+    if (operation_is_killed(command))
+        return command_fail(command, ERROR_Interrupted, "operation was interrupted");
     if (command->max_time_ms == 0)
         return STATUS_OK;
     int64_t spent = clock_monotonic(engine_clock(command->face->engine)) - command->started_ms;
@@ -221,6 +223,7 @@ static status run(struct command *command)
     if (!command->row->handler)
         return command_fail(command, ERROR_CommandNotSupported, "mayfly does not support %s: %s",
                             command->row->name, command->row->help);
+    operation_begin(command);
     if (!(command->row->traits & TRAIT_NO_REQUEST))
         TRY(begin_request(command));
     if (command->has_txn_number && (command->row->traits & TRAIT_RETRYABLE)) {
@@ -302,6 +305,7 @@ static void keep_answer(struct command *command, status outcome)
 /* Fills in the reply and gives the engine's request back; what the reply needs lies in the arena. */
 static void finish(struct command *command, status outcome)
 {
+    operation_end(command);
     if (outcome.code != OK)
         render_fault(command, outcome);
     else

@@ -11,6 +11,7 @@
 #include "front/mongo/wire.h"
 
 struct command;
+struct operation;
 struct session;
 typedef status command_handler(struct command *command);
 
@@ -62,8 +63,9 @@ struct command {
     bool has_txn_number;
     bool is_retryable; /* its answer will be kept (retry.h) */
     int64_t txn_number;
-    int64_t max_time_ms; /* 0: no limit */
-    int64_t started_ms;  /* monotonic */
+    int64_t max_time_ms;         /* 0: no limit */
+    int64_t started_ms;          /* monotonic */
+    struct operation *operation; /* NULL unless others can see it */
 
     struct buffer reply; /* begun; handlers append */
     size_t reply_begun;
@@ -95,7 +97,8 @@ MUST_USE status command_commit(struct command *command, struct write_op *ops, si
                                enum write_mode mode, command_handler *done);
 /* Ends the engine's request and begins another, after a change of the catalog. */
 MUST_USE status command_renew(struct command *command);
-/* MaxTimeMSExpired if the time that the client gave is over; to be asked in long loops. */
+/* MaxTimeMSExpired if the time that the client gave is over, Interrupted if somebody has killed the operation;
+ * to be asked in long loops. */
 MUST_USE status command_check_time(struct command *command);
 
 /* ---- arguments: argument.c -------------------------------------------------------------------------- */
@@ -124,6 +127,8 @@ MUST_USE status command_arguments(struct command *command, const struct argument
 /* The same for a document inside, which is called `where` in messages. */
 MUST_USE status command_fields(struct command *command, const char *where, bytes document,
                                const struct argument *table, size_t count, struct value *out);
+/* A field that every command may have. */
+bool argument_is_generic(bytes name);
 bool argument_flag(struct value value, bool otherwise);
 /* Cut toward zero, and to the range of int64. */
 int64_t argument_number(struct value value, int64_t otherwise);
@@ -161,5 +166,6 @@ MUST_USE status command_check_name(struct command *command, bytes database, byte
 bool namespace_is_hidden(bytes database);
 /* "db.collection", in the arena; "" without memory. */
 bytes command_namespace(struct command *command, bytes name);
+bytes collection_namespace(const struct collection *collection, struct arena *arena);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "front/mongo/mongo.h"
+#include "front/mongo/operation.h"
 #include "front/mongo/ttl.h"
 
 struct retry_table;
@@ -31,6 +32,7 @@ struct mongo {
     uint8_t login_seed[32]; /* of the salts of users that are not there */
     struct stream_table *streams;
     struct retry_table *retries;
+    struct operation_list operations;
 
     _Atomic bool has_users;
     _Atomic uint64_t users_version; /* raised when users change */

@@ -67,8 +67,10 @@ static void append_set(struct command *command, bool is_hello)
 static status reply_hello(struct command *command, bool is_hello)
 {
     struct buffer *out = &command->reply;
-    struct value hello_ok;
+    struct value hello_ok, client;
 
+    if (document_find(command->message->body, "client", &client) && client.type == VALUE_DOCUMENT)
+        operation_introduce(command->session, value_document(client));
     if (document_find(command->message->body, "helloOk", &hello_ok) &&
         argument_flag(hello_ok, false))
         reply_bool(out, "helloOk", true);

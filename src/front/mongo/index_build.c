@@ -9,6 +9,7 @@
 #include "front/mongo/index_build.h"
 
 #include "base/block.h"
+#include "front/mongo/operation.h"
 
 /* ---- duplicates ------------------------------------------------------------------------------------- */
 
@@ -131,7 +132,13 @@ static status go_on(struct command *command, bytes name, bytes index_name, bool 
     *is_ready = index->state == INDEX_READY;
     if (*is_ready)
         return STATUS_OK;
-    status s = command_check_time(command);
+    status s = STATUS_OK;
+    if (operation_is_killed(command))
+        s = command_fail(command, ERROR_IndexBuildAborted,
+                         "the build of the index '%.*s' was killed, and there is no such index",
+                         (int)index_name.len, (const char *)index_name.data);
+    if (s.code == OK)
+        s = command_check_time(command);
     if (s.code != OK)
         return drop_again(command, name, index_name, s);
     return engine_build_step(command->face->engine, &has_more);
@@ -149,25 +156,30 @@ status index_build_await(struct command *command, bytes name, bytes index_name)
     return s;
 }
 
-/* ---- showing ---------------------------------------------------------------------------------------- */
+/* ---- showing and killing ---------------------------------------------------------------------------- */
+
+static int32_t build_id(const struct collection *collection, const struct index *index)
+{
+    uint32_t number = collection->id * LIMIT_INDEXES + index->id;
+
+    return (int32_t)(OPERATION_BUILD_BIT | (number & (OPERATION_BUILD_BIT - 1)));
+}
 
 static void append_build(struct buffer *out, struct command *command,
                          const struct collection *collection, const struct index *index)
 {
-    const struct collection_definition *definition = &collection->definition;
-    const char *namespace = arena_format(command->arena, "%.*s.%.*s", (int)definition->database.len,
-                                         (const char *)definition->database.data,
-                                         (int)definition->name.len,
-                                         (const char *)definition->name.data);
     unsigned done = index_progress_per_mille(index);
+    size_t begun = document_begin(out);
 
     reply_text(out, "type", "op");
+    reply_text(out, "host", command->face->address);
     reply_text(out, "desc", "IndexBuilds");
     reply_bool(out, "active", true);
+    reply_int32(out, "opid", build_id(collection, index));
     reply_text(out, "op", "command");
-    reply_text(out, "ns", namespace ? namespace : "");
+    reply_bytes(out, "ns", collection_namespace(collection, command->arena));
     size_t inner = reply_begin(out, "command");
-    reply_bytes(out, "createIndexes", definition->name);
+    reply_bytes(out, "createIndexes", collection->definition.name);
     size_t list = reply_begin_array(out, "indexes"), row = reply_begin(out, "0");
     reply_bytes(out, "name", index->definition.name);
     document_end(out, row);
@@ -178,20 +190,33 @@ static void append_build(struct buffer *out, struct command *command,
     reply_int64(out, "done", done);
     reply_int64(out, "total", 1000);
     document_end(out, progress);
+    document_end(out, begun);
 }
 
-void index_build_append(struct command *command, struct buffer *array, size_t *count)
+void index_build_append(struct command *command, struct buffer *out)
 {
-    char room[REPLY_INDEX_BYTES];
-
     for (size_t i = 0; i < catalog_collection_count(&command->request); i++) {
         const struct collection *collection = catalog_collection(&command->request, i);
         for (size_t k = 0; k < collection->index_count; k++) {
-            if (collection->indexes[k].state != INDEX_BUILDING)
-                continue;
-            size_t row = reply_begin(array, reply_index((*count)++, room));
-            append_build(array, command, collection, &collection->indexes[k]);
-            document_end(array, row);
+            if (collection->indexes[k].state == INDEX_BUILDING)
+                append_build(out, command, collection, &collection->indexes[k]);
         }
     }
+}
+
+status index_build_kill(struct command *command, int32_t id)
+{
+    for (size_t i = 0; i < catalog_collection_count(&command->request); i++) {
+        const struct collection *collection = catalog_collection(&command->request, i);
+        const struct collection_definition *definition = &collection->definition;
+        for (size_t k = 0; k < collection->index_count; k++) {
+            const struct index *index = &collection->indexes[k];
+            if (index->state != INDEX_BUILDING || build_id(collection, index) != id)
+                continue;
+            status s = index_drop(command->face->engine, command->arena, definition->database,
+                                  definition->name, index->definition.name);
+            return s.code == NOT_FOUND ? STATUS_OK : s;
+        }
+    }
+    return STATUS_OK;
 }

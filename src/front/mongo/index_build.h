@@ -10,8 +10,11 @@
  * request of the command. */
 MUST_USE status index_build_await(struct command *command, bytes name, bytes index_name);
 
-/* The row of each build under way for $currentOp, appended to an array that has *count rows. */
-void index_build_append(struct command *command, struct buffer *array, size_t *count);
+/* The row of each build under way for $currentOp, documents one behind the other. */
+void index_build_append(struct command *command, struct buffer *out);
+/* Ends the build that is shown with this number, and drops its index; whoever waits for it is told
+ * (IndexBuildAborted). Nothing happens if there is none. */
+MUST_USE status index_build_kill(struct command *command, int32_t id);
 
 /* Two documents would have the same key in a unique index: sentence, keyPattern, keyValue. `key` is the
  * document of their common values. */

@@ -75,6 +75,6 @@ status serve_get_log(struct command *command)
 
 status serve_whats_my_uri(struct command *command)
 {
-    reply_text(&command->reply, "you", "client");
+    reply_text(&command->reply, "you", command->session->peer);
     return STATUS_OK;
 }

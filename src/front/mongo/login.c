@@ -90,6 +90,11 @@ status login_principal(struct command *command, bytes *document_out)
     return STATUS_OK;
 }
 
+struct principal login_of(const struct session *session)
+{
+    return session->login ? session->login->principal : (struct principal){ 0 };
+}
+
 /* ---- saslStart -------------------------------------------------------------------------------------- */
 
 static bytes payload_of(struct value value)

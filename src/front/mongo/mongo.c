@@ -29,6 +29,7 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     random_secret(face->process_id, sizeof(face->process_id));
     random_secret(face->login_seed, sizeof(face->login_seed));
     ttl_state_init(&face->ttl);
+    operation_list_open(&face->operations);
     face->streams = stream_table_open();
     face->retries = retry_table_open();
     if (!face->streams || !face->retries) {
@@ -52,6 +53,7 @@ void mongo_close(struct mongo *face)
         stream_table_close(face->streams);
     if (face->retries)
         retry_table_close(face->retries);
+    operation_list_close(&face->operations);
     memory_give(face);
 }
 

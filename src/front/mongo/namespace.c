@@ -124,11 +124,21 @@ status command_need(struct command *command, bytes name, const struct collection
     return STATUS_OK;
 }
 
-bytes command_namespace(struct command *command, bytes name)
+static bytes join_names(struct arena *arena, bytes database, bytes name)
 {
-    const char *text = arena_format(command->arena, "%.*s.%.*s", (int)command->database.len,
-                                    (const char *)command->database.data, (int)name.len,
+    const char *text = arena_format(arena, "%.*s.%.*s", (int)database.len,
+                                    (const char *)database.data, (int)name.len,
                                     (const char *)name.data);
 
     return bytes_of_text(text ? text : "");
+}
+
+bytes command_namespace(struct command *command, bytes name)
+{
+    return join_names(command->arena, command->database, name);
+}
+
+bytes collection_namespace(const struct collection *collection, struct arena *arena)
+{
+    return join_names(arena, collection->definition.database, collection->definition.name);
 }

@@ -1,11 +1,9 @@
-/* Server status: serverStatus and currentOp, as far as tools look at them.
+/* Server status: serverStatus, as far as tools look at it.
  *
- * What the monitor of TTL indexes has done is what many wait for: metrics.ttl. currentOp shows the work that
- * nobody has asked for by a command: the purger, and index builds.
+ * What the monitor of TTL indexes has done is what many wait for: metrics.ttl.
  *
  * Threads: the command's. */
 #include "front/mongo/handlers.h"
-#include "front/mongo/index_build.h"
 
 static void append_connections(struct command *command)
 {
@@ -61,16 +59,5 @@ status serve_server_status(struct command *command)
     reply_bool(out, "secondary", false);
     document_end(out, set);
     append_metrics(command);
-    return STATUS_OK;
-}
-
-status serve_current_op(struct command *command)
-{
-    struct buffer *out = &command->reply;
-    size_t list = reply_begin_array(out, "inprog"), count = 0;
-
-    ttl_append_operation(command, out, &count);
-    index_build_append(command, out, &count);
-    document_end(out, list);
     return STATUS_OK;
 }

@@ -33,6 +33,8 @@ static void *session_open(void *context, struct connection *connection)
         memory_give(session);
         return NULL;
     }
+    connection_peer(connection, session->peer);
+    operation_join(session);
     atomic_fetch_add(&session->face->connection_count, 1);
     return session;
 }
@@ -41,6 +43,7 @@ static void session_close(void *handle)
 {
     struct session *session = handle;
 
+    operation_leave(session);
     atomic_fetch_sub(&session->face->connection_count, 1);
     login_close(session->login);
     arena_close(session->arena);

@@ -3,6 +3,7 @@
 #define FRONT_MONGO_SESSION_H
 
 #include "front/mongo/command.h"
+#include "front/mongo/operation.h"
 
 struct login;
 
@@ -12,7 +13,9 @@ struct session {
     struct connection *connection;
     struct arena *arena;
     int32_t connection_id;
-    bool is_loopback;    /* the client runs on this machine */
+    bool is_loopback;                 /* the client runs on this machine */
+    char peer[CONNECTION_PEER_BYTES]; /* where the client is, host:port */
+    struct operation operation;
     struct login *login; /* NULL until the client begins to authenticate */
 
     /* The message that is being read. */

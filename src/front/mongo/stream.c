@@ -75,6 +75,33 @@ size_t stream_count(struct stream_table *table)
     return count;
 }
 
+void stream_append_idle(struct command *command, struct buffer *out)
+{
+    struct stream_table *table = command->face->streams;
+
+    pthread_mutex_lock(&table->lock);
+    for (size_t i = 0, left = table->count; i < LIMIT_CURSORS && left > 0; i++) {
+        const struct stream *stream = table->places[i];
+        if (!stream)
+            continue;
+        left--;
+        if (stream->is_busy)
+            continue;
+        size_t row = document_begin(out);
+        reply_text(out, "type", "idleCursor");
+        reply_text(out, "host", command->face->address);
+        reply_bytes(out, "ns", stream->namespace);
+        reply_bool(out, "active", false);
+        size_t cursor = reply_begin(out, "cursor");
+        reply_int64(out, "cursorId", stream->id);
+        reply_date(out, "lastAccessDate", stream->used_at);
+        reply_bool(out, "noCursorTimeout", stream->never_idles);
+        document_end(out, cursor);
+        document_end(out, row);
+    }
+    pthread_mutex_unlock(&table->lock);
+}
+
 /* ---- places; under the lock ------------------------------------------------------------------------- */
 
 static void vacate(struct stream_table *table, struct stream *stream)

@@ -43,6 +43,8 @@ struct stream_wish {
 MUST_USE status stream_reply(struct command *command, struct stream *stream,
                              const struct stream_wish *wish);
 
+/* The row of each idle cursor for $currentOp, documents one behind the other. */
+void stream_append_idle(struct command *command, struct buffer *out);
 /* How many are open, for the figures. */
 size_t stream_count(struct stream_table *table);
 /* Those of a session, by the id in its lsid; for all sessions if it is empty. */

@@ -211,10 +211,9 @@ void ttl_append_metrics(struct command *command, struct buffer *out)
 
 /* ---- at work ---------------------------------------------------------------------------------------- */
 
-void ttl_append_operation(struct command *command, struct buffer *array, size_t *count)
+void ttl_append_operation(struct command *command, struct buffer *out)
 {
     struct purger_activity activity;
-    char room[REPLY_INDEX_BYTES];
 
     purger_watch(command->face->engine, &activity);
     const struct collection *collection = catalog_find_by_id(&command->request,
@@ -222,21 +221,19 @@ void ttl_append_operation(struct command *command, struct buffer *array, size_t 
     if (!activity.is_working || !collection)
         return;
     const struct collection_definition *definition = &collection->definition;
-    const char *namespace = arena_format(command->arena, "%.*s.%.*s", (int)definition->database.len,
-                                         (const char *)definition->database.data,
-                                         (int)definition->name.len,
-                                         (const char *)definition->name.data);
     int64_t running_ms = command->request.now - activity.since_ms;
-    size_t row = reply_begin(array, reply_index((*count)++, room));
-    reply_text(array, "type", "op");
-    reply_text(array, "desc", "TTLMonitor");
-    reply_bool(array, "active", true);
-    reply_text(array, "op", "remove");
-    reply_text(array, "ns", namespace ? namespace : "");
-    size_t inner = reply_begin(array, "command");
-    reply_bytes(array, "delete", definition->name);
-    document_end(array, inner);
-    reply_int64(array, "secs_running", running_ms / 1000);
-    reply_int64(array, "microsecs_running", running_ms * 1000);
-    document_end(array, row);
+    size_t row = document_begin(out);
+    reply_text(out, "type", "op");
+    reply_text(out, "host", command->face->address);
+    reply_text(out, "desc", "TTLMonitor");
+    reply_bool(out, "active", true);
+    reply_int32(out, "opid", OPERATION_TTL_MONITOR);
+    reply_text(out, "op", "remove");
+    reply_bytes(out, "ns", collection_namespace(collection, command->arena));
+    size_t inner = reply_begin(out, "command");
+    reply_bytes(out, "delete", definition->name);
+    document_end(out, inner);
+    reply_int64(out, "secs_running", running_ms / 1000);
+    reply_int64(out, "microsecs_running", running_ms * 1000);
+    document_end(out, row);
 }

@@ -29,7 +29,7 @@ size_t ttl_append_parameters(struct command *command, struct buffer *out, bool i
                              bytes wanted);
 /* The fields of serverStatus().metrics.ttl. */
 void ttl_append_metrics(struct command *command, struct buffer *out);
-/* The purger as a row of $currentOp while it is at work, appended to an array that has *count rows. */
-void ttl_append_operation(struct command *command, struct buffer *array, size_t *count);
+/* The purger as a row of $currentOp, a document, while it is at work. */
+void ttl_append_operation(struct command *command, struct buffer *out);
 
 #endif

@@ -84,8 +84,7 @@ static int dial(struct room *room)
     int ends[2];
 
     CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0, "");
-    connection_set_add(room->set, (struct client){ .fd = ends[1], .is_loopback = true },
-                       &room->offer);
+    connection_set_add(room->set, (struct client){ .fd = ends[1] }, &room->offer);
     return ends[0];
 }
 

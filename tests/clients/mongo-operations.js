@@ -1,0 +1,80 @@
+#!/usr/bin/env node
+// What operators do with a running server, through the driver: look at what runs, stop it, ask why it is slow.
+"use strict";
+
+const { test, equal, ok, fails, run } = require("./support/check");
+const { start, stopAll } = require("./support/server");
+const { MongoClient } = require("mongodb");
+
+const LOOKS_MAX = 2000;
+const SLOW_ROWS = 20000;
+
+let server;
+let client;
+let watcher;
+let db;
+
+const admin = (command) => watcher.db("admin").command(command);
+
+// Each document costs so much that the command runs for seconds.
+const slowFilter = { $expr: { $lt: [{ $size: { $range: [0, 20000] } }, 0] } };
+
+// Looks until there is such an operation; each look is a round trip.
+async function awaitOperation(match) {
+    for (let i = 0; i < LOOKS_MAX; i++) {
+        const stages = [{ $currentOp: { allUsers: true, localOps: true } }, { $match: match }];
+        const rows = await watcher.db("admin").aggregate(stages).toArray();
+        if (rows.length > 0) return rows[0];
+    }
+    throw new Error(`no operation like ${JSON.stringify(match)} was seen`);
+}
+
+async function fill() {
+    const slow = db.collection("slow");
+    if ((await slow.estimatedDocumentCount()) > 0) return slow;
+    await slow.insertMany(Array.from({ length: SLOW_ROWS }, (_, i) => ({ _id: i, a: i % 7 })));
+    return slow;
+}
+
+test("a running command is seen in $currentOp and ends when it is killed", async () => {
+    const slow = await fill();
+    const failed = fails(11601, slow.find(slowFilter, { comment: "stop me" }).toArray());
+    const row = await awaitOperation({ "command.comment": "stop me" });
+    equal(
+        [row.type, row.op, row.ns, row.active, row.appName, row.command.find],
+        ["op", "query", "operations.slow", true, "shop", "slow"],
+    );
+    ok(/^127\.0\.0\.1:\d+$/.test(row.client), "the address of the client");
+    ok(row.lsid.id && row.clientMetadata.driver.name.startsWith("nodejs"), "who runs it");
+    equal((await admin({ killOp: 1, op: row.opid })).ok, 1);
+    await failed;
+    equal(await slow.countDocuments({ a: 3 }), Math.floor((SLOW_ROWS + 3) / 7), "the client goes on");
+});
+
+test("an update of many documents can be killed in the middle", async () => {
+    const slow = await fill();
+    const failed = fails(11601, slow.updateMany(slowFilter, { $set: { b: 1 } }, { comment: "stop me too" }));
+    const row = await awaitOperation({ "command.comment": "stop me too" });
+    equal(row.op, "update");
+    await admin({ killOp: 1, op: row.opid });
+    await failed;
+});
+
+test("an operation that is not there is killed without an error", async () => {
+    equal((await admin({ killOp: 1, op: 12 })).ok, 1);
+    await fails(14, admin({ killOp: 1, op: "x" }));
+});
+
+run({
+    before: async () => {
+        server = await start({ options: ["--mongo", "127.0.0.1:0"] });
+        client = await MongoClient.connect(server.mongoUrl, { appName: "shop" });
+        watcher = await MongoClient.connect(server.mongoUrl);
+        db = client.db("operations");
+    },
+    after: async () => {
+        await client?.close();
+        await watcher?.close();
+        await stopAll();
+    },
+});
