@@ -1,19 +1,20 @@
-/* Foreign: the mark of a collection that another face has written into. One field of the options.
+/* Foreign: the marks of collections that several faces share. One field of the options each.
  *
  * Pure apart from the arena. */
 #include "front/foreign.h"
 
 #define FIELD "foreign"
+#define VIEW_FIELD "view"
 
-bool foreign_is_marked(const struct collection *collection)
+static bool has_mark(const struct collection *collection, const char *field)
 {
     bytes options = collection->definition.options;
     struct value mark;
 
-    return options.len > 0 && document_find(options, FIELD, &mark);
+    return options.len > 0 && document_find(options, field, &mark);
 }
 
-status foreign_mark(struct arena *arena, bytes options, bytes *out)
+static status set_mark(struct arena *arena, bytes options, const char *name, bytes *out)
 {
     struct buffer made = buffer_in(arena);
     size_t begun = document_begin(&made);
@@ -22,11 +23,31 @@ status foreign_mark(struct arena *arena, bytes options, bytes *out)
         struct document_walk walk = document_fields(options);
         struct field field;
         while (document_next(&walk, &field)) {
-            if (!bytes_equal(field.name, BYTES_LITERAL(FIELD)))
+            if (!bytes_equal(field.name, bytes_of_text(name)))
                 document_append(&made, field.name, field.value);
         }
     }
-    document_append_bool(&made, FIELD, true);
+    document_append_bool(&made, name, true);
     document_end(&made, begun);
     return buffer_finish(&made, out);
+}
+
+bool foreign_is_marked(const struct collection *collection)
+{
+    return has_mark(collection, FIELD);
+}
+
+status foreign_mark(struct arena *arena, bytes options, bytes *out)
+{
+    return set_mark(arena, options, FIELD, out);
+}
+
+bool foreign_is_view(const struct collection *collection)
+{
+    return has_mark(collection, VIEW_FIELD);
+}
+
+status foreign_mark_view(struct arena *arena, bytes options, bytes *out)
+{
+    return set_mark(arena, options, VIEW_FIELD, out);
 }

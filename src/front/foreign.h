@@ -1,6 +1,7 @@
-/* Collections that several faces write into. A document that came through another face may lack what the face
- * that made the collection gives to all of its own, such as an id; whoever shows documents has to know whether
- * that can be. So the first such write leaves a mark in the options of the collection. */
+/* Collections that several faces share. A document that came through another face may lack what the face that
+ * made the collection gives to all of its own, such as an id; whoever shows documents has to know whether that
+ * can be. So the first such write leaves a mark in the options of the collection. What only one face can make
+ * sense of, such as a view, is marked too, and left out by the others. */
 #ifndef FRONT_FOREIGN_H
 #define FRONT_FOREIGN_H
 
@@ -9,5 +10,9 @@
 bool foreign_is_marked(const struct collection *collection);
 /* The options with the mark in them, in the arena; everything else stays as it is. */
 MUST_USE status foreign_mark(struct arena *arena, bytes options, bytes *out);
+
+/* It has no documents of its own: only the face that made it shows it. */
+bool foreign_is_view(const struct collection *collection);
+MUST_USE status foreign_mark_view(struct arena *arena, bytes options, bytes *out);
 
 #endif

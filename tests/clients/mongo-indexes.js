@@ -300,7 +300,7 @@ test("a view takes no documents and no indexes", async () => {
     await fails(166, db.collection(name).insertOne({}));
     await fails(166, create(name, ttl(5)));
     await fails(166, db.collection(name).indexes());
-    await fails(166, db.collection(name).find().toArray(), /not run/);
+    equal(await db.collection(name).find().toArray(), []);
 });
 
 test("a validator refuses documents, unless it only warns", async () => {

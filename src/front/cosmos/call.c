@@ -16,6 +16,7 @@
 
 #include "front/cosmos/face.h"
 #include "front/cosmos/throughput.h"
+#include "front/front.h"
 
 static status run(struct call *call);
 static void finish(struct call *call, status outcome);
@@ -124,14 +125,14 @@ static status find_collection(struct call *call, bool *is_there_out)
     struct rid rid;
     status s = catalog_find(&call->request, call->database, part, &call->collection);
 
-    *is_there_out = s.code == OK;
+    *is_there_out = s.code == OK && !foreign_is_view(call->collection);
     if (s.code != NOT_FOUND)
         return s;
     if (!rid_parse(part, &rid) || rid.len != RID_CONTAINER_BYTES ||
         rid_database(&rid) != call->database_id)
         return STATUS_OK;
     call->collection = catalog_find_by_id(&call->request, rid_container(&rid));
-    *is_there_out = call->collection &&
+    *is_there_out = call->collection && !foreign_is_view(call->collection) &&
                     bytes_equal(call->collection->definition.database, call->database);
     return STATUS_OK;
 }

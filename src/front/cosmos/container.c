@@ -13,6 +13,7 @@
 #include "front/cosmos/face.h"
 #include "front/cosmos/offer.h"
 #include "front/cosmos/resource.h"
+#include "front/front.h"
 
 /* ---- showing ---------------------------------------------------------------------------------------- */
 
@@ -123,7 +124,8 @@ static status collect(struct call *call, struct feed *feed)
     for (size_t i = 0; i < catalog_collection_count(&call->request); i++) {
         const struct collection *collection = catalog_collection(&call->request, i);
         bytes document;
-        if (!bytes_equal(collection->definition.database, call->database))
+        if (!bytes_equal(collection->definition.database, call->database) ||
+            foreign_is_view(collection))
             continue;
         TRY(container_document(call, collection, &document));
         TRY(feed_add(call, feed, document));

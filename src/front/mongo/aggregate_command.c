@@ -7,11 +7,12 @@
  * died meanwhile is not given any more.
  *
  * Threads: the command's that runs the batch. Start reading at serve_aggregate(). */
-#include "front/mongo/finding.h"
+#include "front/mongo/aggregate.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/hint.h"
 #include "front/mongo/origin.h"
 #include "front/mongo/pipeline.h"
+#include "front/mongo/view.h"
 
 /* A row that waits. */
 struct waiting {
@@ -363,15 +364,36 @@ static status run_first_stage(struct command *command, struct arena *arena, byte
     return buffer_finish(&others, stages);
 }
 
-struct aggregate_wish {
-    bytes stages; /* an array */
-    bytes let;
-    struct value hint;
-    struct stream_wish stream;
-};
+/* A view has nothing of its own that a stage could read. */
+static status check_view_stages(struct command *command, bytes stages)
+{
+    struct document_walk walk = document_fields(stages), inside;
+    struct field stage, first;
+
+    if (!document_next(&walk, &stage) || stage.value.type != VALUE_DOCUMENT)
+        return STATUS_OK;
+    inside = document_fields(value_document(stage.value));
+    if (!document_next(&inside, &first) || !origin_find(first.name))
+        return STATUS_OK;
+    return command_fail(command, ERROR_CommandNotSupportedOnView, "%.*s is not for views",
+                        (int)first.name.len, (const char *)first.name.data);
+}
+
+/* The list of views has its documents with it, too. */
+static status take_view(struct command *command, struct arena *arena, const struct view *view,
+                        bytes own, bytes *stages_out, struct aggregating *aggregating)
+{
+    if (view->is_view)
+        TRY(check_view_stages(command, own));
+    aggregating->collection_id = view->collection ? view->collection->id : 0;
+    TRY(arena_copy(arena, view->documents, &aggregating->documents));
+    aggregating->rest = aggregating->documents;
+    return view->is_view ? view_join(arena, view, own, stages_out)
+                         : arena_copy(arena, own, stages_out);
+}
 
 static status parse(struct command *command, struct arena *arena, const struct aggregate_wish *wish,
-                    struct aggregating *aggregating)
+                    const struct view *view, struct aggregating *aggregating)
 {
     static const uint8_t empty[5] = { 5, 0, 0, 0, 0 };
     bytes stages;
@@ -380,10 +402,11 @@ static status parse(struct command *command, struct arena *arena, const struct a
     aggregating->last = &aggregating->first;
     aggregating->hint.type = wish->hint.type;
     TRY(arena_copy(arena, wish->hint.raw, &aggregating->hint.raw));
-    TRY(arena_copy(arena, wish->stages, &stages));
+    TRY(take_view(command, arena, view, wish->stages, &stages, aggregating));
     TRY(condition_make(command, arena, bytes_of(empty, sizeof(empty)), wish->let,
                        &aggregating->condition));
-    TRY(run_first_stage(command, arena, wish->stream.name, &stages, aggregating));
+    if (aggregating->documents.len == 0)
+        TRY(run_first_stage(command, arena, wish->stream.name, &stages, aggregating));
     TRY(pipeline_parse(arena, stages, aggregating->condition->scope, &aggregating->pipeline,
                        &command->fault));
     TRY(pipeline_front(aggregating->pipeline, arena, &aggregating->front));
@@ -393,21 +416,20 @@ static status parse(struct command *command, struct arena *arena, const struct a
     return STATUS_OK;
 }
 
-static status open_stream(struct command *command, const struct aggregate_wish *wish,
-                          struct stream *stream)
+status aggregate_open(struct command *command, const struct aggregate_wish *wish,
+                      struct stream *stream)
 {
     struct stream_source source = {
         .begin = begin_resumed, .next = next_resumed, .end = end_resumed, .is_over = is_resumed_over
     };
-    const struct collection *collection = NULL;
     struct aggregating *aggregating;
+    struct view view = { 0 };
 
     TRY(ARENA_NEW(stream_arena(stream), 1, &aggregating));
-    TRY(parse(command, stream_arena(stream), wish, aggregating));
     if (wish->stream.name.len > 0)
-        TRY(command_find(command, wish->stream.name, &collection));
-    aggregating->collection_id = collection ? collection->id : 0;
-    if (!aggregating->is_resumable || !collection) {
+        TRY(view_resolve(command, wish->stream.name, &view));
+    TRY(parse(command, stream_arena(stream), wish, &view, aggregating));
+    if (!aggregating->is_resumable || aggregating->collection_id == 0) {
         TRY(compute_all(command, aggregating, stream_arena(stream)));
         source = (struct stream_source){ .next = next_waiting,
                                          .end = end_waiting,
@@ -469,7 +491,7 @@ status serve_aggregate(struct command *command)
 
     TRY(read_wish(command, &wish));
     TRY(stream_make(command, &stream));
-    status s = open_stream(command, &wish, stream);
+    status s = aggregate_open(command, &wish, stream);
     if (s.code != OK) {
         s = fault_keep(command->arena, &command->fault, s);
         stream_drop(stream);

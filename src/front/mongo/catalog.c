@@ -3,11 +3,42 @@
  * What another face has made is listed beside what this one has made; its own system database is not.
  *
  * Threads: the command's. */
+#include "front/mongo/condition.h"
 #include "front/mongo/create.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/keep.h"
-#include "front/mongo/kept.h"
-#include "front/mongo/stream.h"
+#include "front/mongo/view.h"
+
+/* A list of rows, those that fulfil the filter of the command. */
+struct listing {
+    struct condition *filter;
+    bool is_name_only;
+    size_t count;
+};
+
+static status listing_begin(struct command *command, struct value filter, struct value name_only,
+                            struct listing *out)
+{
+    *out = (struct listing){ .is_name_only = argument_flag(name_only, false) };
+    return condition_make(command, command->arena, argument_document(filter), BYTES_NONE,
+                          &out->filter);
+}
+
+static status listing_add(struct command *command, struct listing *listing, struct buffer *row,
+                          size_t begun)
+{
+    char room[REPLY_INDEX_BYTES];
+    struct matching matching;
+    bool is_wanted;
+    bytes document;
+
+    document_end(row, begun);
+    TRY(buffer_finish(row, &document));
+    TRY(condition_holds(command, listing->filter, command->arena, document, &matching, &is_wanted));
+    if (is_wanted)
+        reply_document(&command->reply, reply_index(listing->count++, room), document);
+    return STATUS_OK;
+}
 
 /* ---- databases -------------------------------------------------------------------------------------- */
 
@@ -40,13 +71,12 @@ status serve_list_databases(struct command *command)
     enum { FILTER, NAME_ONLY };
     struct value given[ARRAY_COUNT(table)];
     struct buffer *out = &command->reply;
-    char room[REPLY_INDEX_BYTES];
+    struct listing listing;
     uint64_t total = 0, size;
-    size_t count = 0;
     bool is_empty;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
-    bool is_name_only = argument_flag(given[NAME_ONLY], false);
+    TRY(listing_begin(command, given[FILTER], given[NAME_ONLY], &listing));
     size_t list = reply_begin_array(out, "databases");
     for (size_t i = 0; i < catalog_database_count(&command->request); i++) {
         bytes name = catalog_database(&command->request, i);
@@ -55,17 +85,18 @@ status serve_list_databases(struct command *command)
         TRY(database_size(command, name, &size, &is_empty));
         if (is_empty)
             continue;
-        size_t row = reply_begin(out, reply_index(count++, room));
-        reply_bytes(out, "name", name);
-        if (!is_name_only) {
-            reply_int64(out, "sizeOnDisk", (int64_t)size);
-            reply_bool(out, "empty", false);
+        struct buffer row = buffer_in(command->arena);
+        size_t begun = document_begin(&row);
+        reply_bytes(&row, "name", name);
+        if (!listing.is_name_only) {
+            reply_int64(&row, "sizeOnDisk", (int64_t)size);
+            reply_bool(&row, "empty", false);
         }
-        document_end(out, row);
+        TRY(listing_add(command, &listing, &row, begun));
         total += size;
     }
     document_end(out, list);
-    if (!is_name_only) {
+    if (!listing.is_name_only) {
         reply_int64(out, "totalSize", (int64_t)total);
         reply_int64(out, "totalSizeMb", (int64_t)(total / (1024 * 1024)));
     }
@@ -100,6 +131,18 @@ static void append_uuid(struct buffer *out, uint32_t collection_id)
     reply_binary(out, "uuid", 4, bytes_of(raw, sizeof(raw)));
 }
 
+static void append_id_index(struct buffer *out)
+{
+    size_t index = reply_begin(out, "idIndex");
+
+    reply_int32(out, "v", 2);
+    size_t key = reply_begin(out, "key");
+    reply_int32(out, "_id", 1);
+    document_end(out, key);
+    reply_text(out, "name", "_id_");
+    document_end(out, index);
+}
+
 static void append_collection(struct buffer *out, const struct collection *collection,
                               bool is_name_only)
 {
@@ -116,25 +159,44 @@ static void append_collection(struct buffer *out, const struct collection *colle
     if (!is_view)
         append_uuid(out, collection->id);
     document_end(out, info);
-    if (is_view || keep_is_clustered(collection))
-        return;
-    size_t index = reply_begin(out, "idIndex");
-    reply_int32(out, "v", 2);
-    size_t key = reply_begin(out, "key");
-    reply_int32(out, "_id", 1);
-    document_end(out, key);
-    reply_text(out, "name", "_id_");
-    document_end(out, index);
+    if (!is_view && !keep_is_clustered(collection))
+        append_id_index(out);
 }
 
-/* {name: "c"} is what clients ask for. */
-static bool is_wanted(bytes filter, const struct collection *collection)
+/* The list of the views, which is there as long as there is one. */
+static void append_view_list(struct command *command, struct buffer *out, bool is_name_only)
 {
-    struct value name;
+    reply_text(out, "name", VIEW_LIST);
+    reply_text(out, "type", "collection");
+    if (is_name_only)
+        return;
+    document_end(out, reply_begin(out, "options"));
+    size_t info = reply_begin(out, "info");
+    reply_bool(out, "readOnly", false);
+    append_uuid(out, catalog_database_id(&command->request, command->database));
+    document_end(out, info);
+    append_id_index(out);
+}
 
-    if (!document_find(filter, "name", &name) || name.type != VALUE_STRING)
-        return true;
-    return bytes_equal(value_text(name), collection->definition.name);
+static status list_collections(struct command *command, struct listing *listing)
+{
+    struct request *request = &command->request;
+
+    for (size_t i = 0; i < catalog_collection_count(request); i++) {
+        const struct collection *collection = catalog_collection(request, i);
+        if (!bytes_equal(collection->definition.database, command->database))
+            continue;
+        struct buffer row = buffer_in(command->arena);
+        size_t begun = document_begin(&row);
+        append_collection(&row, collection, listing->is_name_only);
+        TRY(listing_add(command, listing, &row, begun));
+    }
+    if (!view_are_any(command))
+        return STATUS_OK;
+    struct buffer row = buffer_in(command->arena);
+    size_t begun = document_begin(&row);
+    append_view_list(command, &row, listing->is_name_only);
+    return listing_add(command, listing, &row, begun);
 }
 
 status serve_list_collections(struct command *command)
@@ -148,26 +210,16 @@ status serve_list_collections(struct command *command)
     enum { FILTER, NAME_ONLY };
     struct value given[ARRAY_COUNT(table)];
     struct buffer *out = &command->reply;
-    struct request *request = &command->request;
-    char room[REPLY_INDEX_BYTES];
-    size_t count = 0;
+    struct listing listing;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
-    bool is_name_only = argument_flag(given[NAME_ONLY], false);
+    TRY(listing_begin(command, given[FILTER], given[NAME_ONLY], &listing));
     size_t cursor = reply_begin(out, "cursor");
     reply_int64(out, "id", 0);
     reply_bytes(out, "ns", command_namespace(command, BYTES_LITERAL("$cmd.listCollections")));
     size_t list = reply_begin_array(out, "firstBatch");
-    for (size_t i = 0; i < catalog_collection_count(request); i++) {
-        const struct collection *collection = catalog_collection(request, i);
-        if (!bytes_equal(collection->definition.database, command->database) ||
-            namespace_is_hidden(command->database) ||
-            !is_wanted(argument_document(given[FILTER]), collection))
-            continue;
-        size_t row = reply_begin(out, reply_index(count++, room));
-        append_collection(out, collection, is_name_only);
-        document_end(out, row);
-    }
+    if (!namespace_is_hidden(command->database))
+        TRY(list_collections(command, &listing));
     document_end(out, list);
     document_end(out, cursor);
     return STATUS_OK;
@@ -182,14 +234,19 @@ status serve_drop(struct command *command)
 
     TRY(command_collection_name(command, &name));
     TRY(command_find(command, name, &collection));
+    if (view_is_needed(name, collection) && !collection)
+        return command_fail(command, ERROR_IllegalOperation,
+                            "%s is the list of the views, which are dropped one by one", VIEW_LIST);
     if (!collection)
         return STATUS_OK;
+    bool is_view = keep_is_view(collection);
     int32_t indexes = (int32_t)collection->index_count + 1;
     status s = collection_drop(command->face->engine, command->arena, command->database, name);
     if (s.code == NOT_FOUND)
         return STATUS_OK;
     TRY(s);
-    reply_int32(&command->reply, "nIndexesWas", indexes);
+    if (!is_view)
+        reply_int32(&command->reply, "nIndexesWas", indexes);
     reply_bytes(&command->reply, "ns", command_namespace(command, name));
     return STATUS_OK;
 }

@@ -151,7 +151,7 @@ status change_run(struct command *command, const struct change_wish *wish,
     if (wish->is_multi && changing.update->is_replacement)
         return command_fail(command, ERROR_FailedToParse,
                             "multi update is not supported for replacement-style update");
-    TRY(command_find(command, wish->name, &collection));
+    TRY(command_find_stored(command, wish->name, &collection));
     if (wish->is_upsert)
         return upsert(command, &changing, collection, out);
     return collection ? update_existing(command, &changing, collection, out) : STATUS_OK;

@@ -15,6 +15,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_build.h"
 #include "front/mongo/keep.h"
+#include "front/mongo/view.h"
 
 struct modification {
     bytes name;
@@ -334,10 +335,26 @@ static status keep_settings(struct command *command, const struct modification *
                                   definition->name, options);
 }
 
+/* What the view looks at or its stages; the other one stays. */
+static status check_new_view(struct command *command, const struct modification *change,
+                             struct value view_on, struct value pipeline)
+{
+    bytes on = argument_text(view_on);
+
+    if (view_on.type == VALUE_MISSING)
+        on = argument_text(keep_option(change->collection, "viewOn"));
+    if (pipeline.type == VALUE_MISSING)
+        pipeline = keep_option(change->collection, "pipeline");
+    if (on.len == 0)
+        return command_fail(command, ERROR_BadValue, "'viewOn' cannot be empty");
+    return view_check(command, change->name, on, value_document(pipeline));
+}
+
 static status check_view(struct command *command, const struct modification *change,
-                         bool wants_view, bool wants_other)
+                         struct value view_on, struct value pipeline, bool wants_other)
 {
     bool is_view = keep_is_view(change->collection);
+    bool wants_view = view_on.type != VALUE_MISSING || pipeline.type != VALUE_MISSING;
 
     if (is_view && wants_other)
         return command_fail(command, ERROR_InvalidOptions,
@@ -345,7 +362,7 @@ static status check_view(struct command *command, const struct modification *cha
     if (!is_view && wants_view)
         return command_fail(command, ERROR_InvalidOptions,
                             "option only supported on a view: viewOn and pipeline");
-    return STATUS_OK;
+    return wants_view ? check_new_view(command, change, view_on, pipeline) : STATUS_OK;
 }
 
 status serve_coll_mod(struct command *command)
@@ -376,9 +393,7 @@ status serve_coll_mod(struct command *command)
                             (int)namespace.len, (const char *)namespace.data);
     for (size_t i = VALIDATOR; i <= EXPIRY; i++)
         wants_other |= given[i].type != VALUE_MISSING;
-    TRY(check_view(command, &change,
-                   given[VIEW_ON].type != VALUE_MISSING || given[PIPELINE].type != VALUE_MISSING,
-                   wants_other));
+    TRY(check_view(command, &change, given[VIEW_ON], given[PIPELINE], wants_other));
     if (given[EXPIRY].type != VALUE_MISSING)
         TRY(modify_clustered(command, &change, given[EXPIRY]));
     if (given[INDEX].type != VALUE_MISSING)

@@ -154,6 +154,9 @@ MUST_USE status command_list_next(struct command *command, struct argument_list 
 MUST_USE status command_collection_name(struct command *command, bytes *out);
 /* NULL if it is not there. */
 MUST_USE status command_find(struct command *command, bytes name, const struct collection **out);
+/* The same, where a view is refused (CommandNotSupportedOnView). */
+MUST_USE status command_find_stored(struct command *command, bytes name,
+                                    const struct collection **out);
 /* Makes database and collection if they are not there, and renews the request then. */
 MUST_USE status command_need(struct command *command, bytes name, const struct collection **out);
 /* Makes a collection, and its database if that is not there; EXISTS, InvalidNamespace. */

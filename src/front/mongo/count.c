@@ -7,6 +7,29 @@
 
 #include "front/mongo/handlers.h"
 #include "front/mongo/select.h"
+#include "front/mongo/view.h"
+
+struct count_wish {
+    bytes name, filter;
+    int64_t skip, limit; /* 0: no limit */
+    const struct collection *collection;
+};
+
+static status count_stored(struct command *command, const struct count_wish *wish, uint64_t *out)
+{
+    struct select_spec spec = { .collection = wish->collection };
+
+    *out = 0;
+    TRY(condition_make(command, command->arena, wish->filter, BYTES_NONE, &spec.condition));
+    if (wish->limit != 0)
+        spec.wanted = (uint64_t)int64_add_saturating(wish->limit, wish->skip);
+    if (wish->collection)
+        TRY(select_count(command, &spec, out));
+    if (spec.wanted != 0 && *out > spec.wanted)
+        *out = spec.wanted;
+    *out = *out > (uint64_t)wish->skip ? *out - (uint64_t)wish->skip : 0;
+    return STATUS_OK;
+}
 
 status serve_count(struct command *command)
 {
@@ -20,35 +43,28 @@ status serve_count(struct command *command)
     };
     enum { QUERY, LIMIT, SKIP };
     struct value given[ARRAY_COUNT(table)];
-    const struct collection *collection;
-    int64_t count = 0;
-    uint64_t found = 0;
-    bytes name;
+    struct count_wish wish;
+    uint64_t count;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
-    TRY(command_collection_name(command, &name));
-    TRY(command_find(command, name, &collection));
-    int64_t limit = argument_number(given[LIMIT], 0), skip = argument_number(given[SKIP], 0);
-    if (skip < 0)
+    wish = (struct count_wish){ .filter = argument_document(given[QUERY]),
+                                .skip = argument_number(given[SKIP], 0),
+                                .limit = argument_number(given[LIMIT], 0) };
+    TRY(command_collection_name(command, &wish.name));
+    TRY(command_find(command, wish.name, &wish.collection));
+    if (wish.skip < 0)
         return command_fail(command, ERROR_BadValue, "skip is %lld and must not be negative",
-                            (long long)skip);
-    if (limit < 0)
-        limit = limit == INT64_MIN ? INT64_MAX : -limit;
-    struct select_spec spec = { .collection = collection };
-    TRY(condition_make(command, command->arena, argument_document(given[QUERY]), BYTES_NONE,
-                       &spec.condition));
-    if (limit != 0)
-        spec.wanted = (uint64_t)int64_add_saturating(limit, skip);
-    if (collection)
-        TRY(select_count(command, &spec, &found));
-    count = (int64_t)found;
-    if (spec.wanted != 0 && found > spec.wanted)
-        count = (int64_t)spec.wanted;
-    count = count > skip ? count - skip : 0;
+                            (long long)wish.skip);
+    if (wish.limit < 0)
+        wish.limit = wish.limit == INT64_MIN ? INT64_MAX : -wish.limit;
+    if (view_is_needed(wish.name, wish.collection))
+        TRY(view_count(command, wish.name, wish.filter, wish.skip, wish.limit, &count));
+    else
+        TRY(count_stored(command, &wish, &count));
     if (count <= INT32_MAX)
         reply_int32(&command->reply, "n", (int32_t)count);
     else
-        reply_int64(&command->reply, "n", count);
+        reply_int64(&command->reply, "n", (int64_t)count);
     return STATUS_OK;
 }
 
@@ -122,6 +138,31 @@ static status add_document(struct distinct *distinct, struct arena *scratch, byt
     return STATUS_OK;
 }
 
+/* A row of a view. */
+struct viewed {
+    struct distinct *distinct;
+    struct arena *scratch;
+};
+
+static status add_viewed(void *context, bytes document)
+{
+    struct viewed *viewed = context;
+
+    arena_reset(viewed->scratch);
+    return add_document(viewed->distinct, viewed->scratch, document);
+}
+
+static status collect_viewed(struct distinct *distinct, bytes name, bytes filter)
+{
+    struct viewed viewed = { .distinct = distinct, .scratch = arena_open(LIMIT_CURSOR_BYTES) };
+
+    if (!viewed.scratch)
+        return status_of(OUT_OF_MEMORY, "no memory to look at documents");
+    status s = view_each(distinct->command, name, filter, add_viewed, &viewed);
+    arena_close(viewed.scratch);
+    return s;
+}
+
 static status collect(struct distinct *distinct, const struct collection *collection, bytes filter)
 {
     struct command *command = distinct->command;
@@ -168,7 +209,10 @@ status serve_distinct(struct command *command)
     TRY(path_parse(command->arena, value_text(given[KEY]), &distinct.path));
     TRY(command_find(command, name, &collection));
     distinct.begun = document_begin(&distinct.values);
-    TRY(collect(&distinct, collection, argument_document(given[QUERY])));
+    if (view_is_needed(name, collection))
+        TRY(collect_viewed(&distinct, name, argument_document(given[QUERY])));
+    else
+        TRY(collect(&distinct, collection, argument_document(given[QUERY])));
     document_end(&distinct.values, distinct.begun);
     if (distinct.values.is_failed)
         return arena_exhausted(command->arena);

@@ -11,6 +11,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_spec.h"
 #include "front/mongo/keep.h"
+#include "front/mongo/view.h"
 
 enum { CAPPED_UNIT = 256 };
 
@@ -59,6 +60,7 @@ struct creating {
     struct keep keep;
     struct index_definition index;
     size_t index_count;
+    bool is_view;
 };
 
 static bool has(const struct creating *creating, int which)
@@ -101,8 +103,11 @@ static status take_capped(struct command *command, struct creating *creating)
     return STATUS_OK;
 }
 
-static status take_view(struct command *command, struct creating *creating)
+static status take_view(struct command *command, bytes name, struct creating *creating)
 {
+    static const uint8_t no_stages[5] = { 5, 0, 0, 0, 0 };
+    bytes stages = bytes_of(no_stages, sizeof(no_stages));
+
     if (has(creating, PIPELINE) && !has(creating, VIEW_ON))
         return command_fail(command, ERROR_InvalidOptions,
                             "'pipeline' requires 'viewOn' to also be specified");
@@ -113,11 +118,13 @@ static status take_view(struct command *command, struct creating *creating)
     if (has(creating, CAPPED) || has(creating, VALIDATOR) || has(creating, CLUSTERED))
         return command_fail(command, ERROR_InvalidOptions,
                             "a view cannot be capped, clustered nor have a validator");
-    keep_given(creating, VIEW_ON);
     if (has(creating, PIPELINE))
-        keep_given(creating, PIPELINE);
-    else
-        document_end(&creating->options, reply_begin_array(&creating->options, "pipeline"));
+        stages = value_document(creating->given[PIPELINE]);
+    TRY(view_check(command, name, value_text(creating->given[VIEW_ON]), stages));
+    creating->is_view = true;
+    keep_given(creating, VIEW_ON);
+    document_append(&creating->options, BYTES_LITERAL("pipeline"),
+                    (struct value){ VALUE_ARRAY, stages });
     return STATUS_OK;
 }
 
@@ -229,6 +236,8 @@ static status make(struct command *command, bytes name, struct creating *creatin
 
     if (!is_plain)
         TRY(keep_write(command->arena, BYTES_NONE, &creating->keep, &definition.options));
+    if (creating->is_view)
+        TRY(foreign_mark_view(command->arena, definition.options, &definition.options));
     return command_create(command, &definition, &creating->index, creating->index_count);
 }
 
@@ -242,7 +251,7 @@ status serve_create(struct command *command)
     TRY(command_collection_name(command, &name));
     size_t begun = document_begin(&creating.options);
     TRY(take_capped(command, &creating));
-    TRY(take_view(command, &creating));
+    TRY(take_view(command, name, &creating));
     TRY(take_clustered(command, &creating));
     TRY(take_rest(command, &creating));
     document_end(&creating.options, begun);

@@ -71,7 +71,7 @@ status serve_delete(struct command *command)
     TRY(command_collection_name(command, &name));
     TRY(command_list(command, "deletes", &list, &count));
     TRY(write_errors_check_count(command, count));
-    TRY(command_find(command, name, &collection));
+    TRY(command_find_stored(command, name, &collection));
     bool is_ordered = argument_flag(given[ORDERED], true);
     write_errors_begin(&errors, command->arena);
     for (size_t i = 0; i < count && (!is_ordered || errors.count == 0); i++) {

@@ -3,6 +3,7 @@
  * Start reading at serve_find(). */
 #include "front/mongo/finding.h"
 #include "front/mongo/handlers.h"
+#include "front/mongo/view.h"
 
 struct find_wish {
     struct finding_wish finding;
@@ -139,6 +140,8 @@ status serve_find(struct command *command)
     TRY(read_wish(command, &wish));
     TRY(command_find(command, wish.stream.name, &collection));
     shape_batch(&wish);
+    if (view_is_needed(wish.stream.name, collection))
+        return view_find(command, &wish.finding, &wish.stream);
     TRY(stream_make(command, &stream));
     status s = finding_open(command, collection, &wish.finding, stream);
     if (s.code != OK) {

@@ -77,7 +77,7 @@ static status remove_one(struct command *command, bytes name, const struct value
 
     TRY(condition_make(command, command->arena, argument_document(given[QUERY]),
                        argument_document(given[LET]), &modify.condition));
-    TRY(command_find(command, name, &modify.collection));
+    TRY(command_find_stored(command, name, &modify.collection));
     TRY(modify_choose(command, &modify, argument_document(given[SORT]), given[HINT]));
     if (modify.collection)
         TRY(modify_run(command, &modify));

@@ -241,11 +241,8 @@ status serve_create_indexes(struct command *command)
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
     TRY(command_collection_name(command, &creation.name));
     TRY(take_specs(command, &creation));
-    TRY(command_find(command, creation.name, &creation.collection));
+    TRY(command_find_stored(command, creation.name, &creation.collection));
     bool is_new = creation.collection == NULL;
-    if (!is_new && keep_is_view(creation.collection))
-        return command_fail(command, ERROR_CommandNotSupportedOnView,
-                            "a view has no indexes of its own; create them on what it looks at");
     TRY(create_missing(command, &creation));
     TRY(await_all(command, &creation));
     const char *note = note_of(&creation);

@@ -12,15 +12,11 @@ static status need_collection(struct command *command, bytes *name_out,
                               const struct collection **out)
 {
     TRY(command_collection_name(command, name_out));
-    TRY(command_find(command, *name_out, out));
+    TRY(command_find_stored(command, *name_out, out));
     bytes namespace = command_namespace(command, *name_out);
     if (!*out)
         return command_fail(command, ERROR_NamespaceNotFound, "ns does not exist: %.*s",
                             (int)namespace.len, (const char *)namespace.data);
-    if (keep_is_view(*out))
-        return command_fail(command, ERROR_CommandNotSupportedOnView,
-                            "Namespace %.*s is a view, not a collection", (int)namespace.len,
-                            (const char *)namespace.data);
     return STATUS_OK;
 }
 

@@ -45,6 +45,22 @@ status command_find(struct command *command, bytes name, const struct collection
     return s.code == NOT_FOUND ? STATUS_OK : s;
 }
 
+static status refuse_view(struct command *command, bytes name)
+{
+    bytes namespace = command_namespace(command, name);
+
+    return command_fail(command, ERROR_CommandNotSupportedOnView,
+                        "Namespace %.*s is a view, not a collection; %s what it looks at",
+                        (int)namespace.len, (const char *)namespace.data,
+                        command->row->traits & TRAIT_WRITE ? "change" : "ask");
+}
+
+status command_find_stored(struct command *command, bytes name, const struct collection **out)
+{
+    TRY(command_find(command, name, out));
+    return *out && keep_is_view(*out) ? refuse_view(command, name) : STATUS_OK;
+}
+
 status command_check_name(struct command *command, bytes database, bytes name)
 {
     bool has_dollar = memchr(name.data, '$', name.len) != NULL;
@@ -106,13 +122,7 @@ status command_need(struct command *command, bytes name, const struct collection
                                                 .name = name,
                                                 .default_ttl = TTL_OFF };
 
-    TRY(command_find(command, name, out));
-    if (*out && keep_is_view(*out))
-        return command_fail(command, ERROR_CommandNotSupportedOnView,
-                            "Namespace %.*s.%.*s is a view, not a collection: nothing can be "
-                            "written to it",
-                            (int)command->database.len, (const char *)command->database.data,
-                            (int)name.len, (const char *)name.data);
+    TRY(command_find_stored(command, name, out));
     if (*out)
         return mark_foreign(command, name, out);
     TRY(unless_exists(command_create(command, &definition, NULL, 0)));

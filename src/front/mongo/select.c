@@ -92,10 +92,7 @@ status select_open(struct command *command, const struct select_spec *spec, stru
     struct select *select;
 
     *out = NULL;
-    if (keep_is_view(spec->collection))
-        return command_fail(command, ERROR_CommandNotSupportedOnView,
-                            "views are kept and listed, but not run in this version; ask what the "
-                            "view looks at with its pipeline");
+    ASSERT(!keep_is_view(spec->collection));
     TRY(prepare(command, spec, &select));
     TRY(find_open(&select->wanted, &select->find));
     *out = select;

@@ -5,6 +5,7 @@
  *
  * Threads: the command's. */
 #include "front/mongo/handlers.h"
+#include "front/mongo/keep.h"
 #include "front/mongo/origin.h"
 
 static void append_count(struct buffer *out, const char *name, uint64_t count)
@@ -54,7 +55,7 @@ status serve_coll_stats(struct command *command)
     bytes name;
 
     TRY(command_collection_name(command, &name));
-    TRY(command_find(command, name, &collection));
+    TRY(command_find_stored(command, name, &collection));
     reply_bytes(&command->reply, "ns", command_namespace(command, name));
     if (!collection) {
         reply_int32(&command->reply, "size", 0);
@@ -79,7 +80,7 @@ status origin_coll_stats(struct command *command, bytes name, struct value argum
     if (argument.type != VALUE_DOCUMENT)
         return command_fail(command, ERROR_Location40602, "$collStats takes an object, not %s",
                             value_type_name(argument.type));
-    TRY(command_find(command, name, &collection));
+    TRY(command_find_stored(command, name, &collection));
     if (!collection)
         return command_fail(command, ERROR_NamespaceNotFound,
                             "$collStats: the collection %.*s does not exist", (int)name.len,
@@ -111,7 +112,7 @@ status serve_validate(struct command *command)
     bytes name;
 
     TRY(command_collection_name(command, &name));
-    TRY(command_find(command, name, &collection));
+    TRY(command_find_stored(command, name, &collection));
     if (!collection)
         return command_fail(command, ERROR_NamespaceNotFound,
                             "Collection '%.*s' does not exist to validate.", (int)name.len,
@@ -138,12 +139,17 @@ status serve_db_stats(struct command *command)
     struct request *request = &command->request;
     struct buffer *out = &command->reply;
     uint64_t collections = 0, indexes = 0, objects = 0, size = 0, scale = scale_of(command);
+    uint64_t views = 0;
 
     for (size_t i = 0; i < catalog_collection_count(request); i++) {
         const struct collection *collection = catalog_collection(request, i);
         struct collection_figures figures;
         if (!bytes_equal(collection->definition.database, command->database))
             continue;
+        if (keep_is_view(collection)) {
+            views++;
+            continue;
+        }
         TRY(collection_figures(request, collection, &figures));
         collections++;
         indexes += collection->index_count + 1;
@@ -152,7 +158,7 @@ status serve_db_stats(struct command *command)
     }
     reply_bytes(out, "db", command->database);
     append_count(out, "collections", collections);
-    reply_int32(out, "views", 0);
+    append_count(out, "views", views);
     append_count(out, "objects", objects);
     reply_double(out, "avgObjSize", objects ? (double)size / (double)objects : 0);
     reply_double(out, "dataSize", (double)size / (double)scale);

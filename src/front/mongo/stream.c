@@ -252,6 +252,26 @@ static status fill(struct command *command, struct stream *stream, struct batch 
     return STATUS_OK;
 }
 
+status stream_each(struct command *command, struct stream *stream, stream_row *each, void *context)
+{
+    const struct stream_source *source = &stream->source;
+    status s = STATUS_OK;
+    bool has = true;
+    bytes document;
+
+    if (source->begin)
+        s = source->begin(source->state, command);
+    while (s.code == OK && has) {
+        s = source->next(source->state, command, &document, &has);
+        if (s.code == OK && has)
+            s = each(context, document);
+    }
+    s = fault_keep(command->arena, &command->fault, s);
+    if (source->end)
+        source->end(source->state, command);
+    return s;
+}
+
 static status run_batch(struct command *command, struct stream *stream, const char *name,
                         struct batch *batch)
 {

@@ -45,6 +45,11 @@ MUST_USE status stream_reply(struct command *command, struct stream *stream,
 
 /* The row of each idle cursor for $currentOp, documents one behind the other. */
 void stream_append_idle(struct command *command, struct buffer *out);
+/* Every document that is left, without a reply; the stream stays the caller's. */
+typedef status stream_row(void *context, bytes document);
+MUST_USE status stream_each(struct command *command, struct stream *stream, stream_row *each,
+                            void *context);
+
 /* How many are open, for the figures. */
 size_t stream_count(struct stream_table *table);
 /* Those of a session, by the id in its lsid; for all sessions if it is empty. */
