@@ -59,6 +59,28 @@ test("a view is nothing that Cosmos clients see", async () => {
     await fails(409, cosmos.containers.create({ id: `${name}v`, partitionKey: "/pk" }));
 });
 
+// ---- validators -------------------------------------------------------------------------------------
+
+test("a validator refuses what it does not want and says why", async () => {
+    const name = newName();
+    const c = await db.createCollection(name, { validator: { n: { $gt: 0 } } });
+    const error = await fails(121, c.insertOne({ _id: 7, n: -1 }), /validation/);
+    equal(error.errInfo.failingDocumentId, 7);
+    equal(error.errInfo.details.operatorName, "$gt");
+    equal(error.errInfo.details.consideredValue, -1);
+    await fails(2, db.command({ collMod: name, validator: { n: { $nope: 1 } } }));
+    await fails(2, db.command({ collMod: name, validationLevel: "loose" }), /strict/);
+    await c.insertOne({ _id: 8, n: -8 }, { bypassDocumentValidation: true });
+    await fails(121, c.updateOne({ _id: 8 }, { $set: { x: 1 } }));
+    await c.updateOne({ _id: 8 }, { $set: { x: 1 } }, { bypassDocumentValidation: true });
+    await db.command({ collMod: name, validationLevel: "moderate" });
+    await c.updateOne({ _id: 8 }, { $set: { x: 2 } });
+    await fails(121, c.insertOne({ _id: 9, n: -9 }));
+    await db.command({ collMod: name, validationAction: "warn" });
+    await c.insertOne({ _id: 9, n: -9 });
+    equal(await c.find().toArray(), [{ _id: 8, n: -8, x: 2 }, { _id: 9, n: -9 }]);
+});
+
 run({
     before: async () => {
         server = await start({ options: ["--mongo", "127.0.0.1:0"] });

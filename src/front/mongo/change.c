@@ -93,7 +93,7 @@ static status insert_new(struct command *command, struct changing *changing,
 
     *is_there_out = false;
     TRY(make_document(command, changing, &document));
-    TRY(kept_take(command, collection, document, &kept));
+    TRY(kept_take(command, collection, BYTES_NONE, document, &kept));
     struct write_op op = { .collection = collection,
                            .kind = WRITE_INSERT,
                            .key = kept.key,

@@ -15,6 +15,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_build.h"
 #include "front/mongo/keep.h"
+#include "front/mongo/validator.h"
 #include "front/mongo/view.h"
 
 struct modification {
@@ -394,6 +395,7 @@ status serve_coll_mod(struct command *command)
     for (size_t i = VALIDATOR; i <= EXPIRY; i++)
         wants_other |= given[i].type != VALUE_MISSING;
     TRY(check_view(command, &change, given[VIEW_ON], given[PIPELINE], wants_other));
+    TRY(validator_check(command, given[VALIDATOR], given[LEVEL], given[ACTION]));
     if (given[EXPIRY].type != VALUE_MISSING)
         TRY(modify_clustered(command, &change, given[EXPIRY]));
     if (given[INDEX].type != VALUE_MISSING)

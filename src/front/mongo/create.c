@@ -7,10 +7,10 @@
 #include "front/mongo/create.h"
 
 #include "front/mongo/collmod.h"
-#include "front/mongo/filter.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_spec.h"
 #include "front/mongo/keep.h"
+#include "front/mongo/validator.h"
 #include "front/mongo/view.h"
 
 enum { CAPPED_UNIT = 256 };
@@ -201,8 +201,6 @@ static status take_clustered(struct command *command, struct creating *creating)
 
 static status take_rest(struct command *command, struct creating *creating)
 {
-    const struct match *match;
-
     if (has(creating, TIMESERIES))
         return command_fail(command, ERROR_InvalidOptions,
                             "time-series collections are not in this version; use a TTL index on a "
@@ -210,9 +208,8 @@ static status take_rest(struct command *command, struct creating *creating)
     if (has(creating, ENCRYPTED))
         return command_fail(command, ERROR_InvalidOptions,
                             "encrypted fields are not in this version");
-    if (has(creating, VALIDATOR))
-        TRY(filter_parse(command->arena, value_document(creating->given[VALIDATOR]), NULL, &match,
-                         &command->fault));
+    TRY(validator_check(command, creating->given[VALIDATOR], creating->given[LEVEL],
+                        creating->given[ACTION]));
     for (int which = VALIDATOR; which <= ACTION; which++)
         keep_given(creating, which);
     keep_given(creating, IMAGES);

@@ -128,7 +128,7 @@ static status take(struct command *command, struct insertion *insertion, size_t 
                    bytes document)
 {
     struct kept kept;
-    status s = kept_take(command, insertion->collection, document, &kept);
+    status s = kept_take(command, insertion->collection, BYTES_NONE, document, &kept);
 
     if (s.code == OK) {
         insertion->ops[insertion->count] = (struct write_op){ .collection = insertion->collection,

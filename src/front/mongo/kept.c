@@ -11,7 +11,7 @@
  * Threads: the command's. */
 #include "front/mongo/kept.h"
 
-#include "front/mongo/create.h"
+#include "front/mongo/validator.h"
 
 enum { TIMESTAMP_BYTES = 8 };
 
@@ -123,8 +123,8 @@ static status take_ttl(struct command *command, const struct collection *collect
                         "time to live is on in this collection, and there: %s", s.message);
 }
 
-status kept_take(struct command *command, const struct collection *collection, bytes document,
-                 struct kept *out)
+status kept_take(struct command *command, const struct collection *collection, bytes before,
+                 bytes document, struct kept *out)
 {
     *out = (struct kept){ .bson = document };
     if (!is_as_stored(document))
@@ -135,7 +135,7 @@ status kept_take(struct command *command, const struct collection *collection, b
                             out->bson.len, LIMIT_DOCUMENT_BYTES);
     document_find(out->bson, "_id", &out->id);
     TRY(check_id(command, out->id));
-    TRY(create_validate(command, collection, out->id, out->bson));
+    TRY(validator_judge(command, collection, before, out->id, out->bson));
     TRY(take_ttl(command, collection, out->bson, &out->own_ttl));
     return document_key_make(command->arena, collection, out->bson, out->id, &out->key);
 }

@@ -15,9 +15,10 @@ struct kept {
 };
 
 /* Checks a document that is to be stored: puts its _id in front, makes one if it has none, judges its size
- * and its `ttl`. Faults: 53, 52, 10334, 2. */
+ * and its `ttl`. `before` is what it replaces, as clients see it; empty if it is new. Faults: 53, 52, 10334, 2,
+ * 121. */
 MUST_USE status kept_take(struct command *command, const struct collection *collection,
-                          bytes document, struct kept *out);
+                          bytes before, bytes document, struct kept *out);
 /* As clients see it; the document itself where there is nothing to change, otherwise in `arena`. */
 MUST_USE status kept_show(struct arena *arena, struct document_key key, bytes bson, bytes *out);
 /* The id part of a key. */

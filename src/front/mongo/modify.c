@@ -77,7 +77,7 @@ static status decide(struct command *command, struct modify *modify, const struc
     modify->after = BYTES_NONE;
     if (verdict == MODIFY_DELETE)
         return STATUS_OK;
-    TRY(kept_take(command, modify->collection, after, &kept));
+    TRY(kept_take(command, modify->collection, row->document, after, &kept));
     TRY(check_same_key(command, modify, &kept, row->key));
     op->document = kept.bson;
     op->own_ttl = kept.own_ttl;
