@@ -35,6 +35,12 @@ status formula_refuse(struct formula_run *run, int32_t number, const char *forma
 
 /* ---- results ---------------------------------------------------------------------------------------- */
 
+status formula_give_null(struct value *out)
+{
+    *out = value_null();
+    return STATUS_OK;
+}
+
 status formula_give_int(struct formula_run *run, int64_t number, struct value *out)
 {
     bool is_small = number >= INT32_MIN && number <= INT32_MAX;
@@ -214,6 +220,9 @@ status formula_value(const struct formula *f, struct formula_run *run, struct va
         return STATUS_OK;
     case FORMULA_IS_NOW:
         return value_of_integer(run->arena, VALUE_DATE, run->now, out);
+    case FORMULA_IS_CLUSTER_TIME:
+        return value_of_integer(run->arena, VALUE_TIMESTAMP,
+                                (int64_t)((uint64_t)(run->now / 1000) << 32 | 1), out);
     case FORMULA_IS_REMOVED:
         return STATUS_OK;
     case FORMULA_IS_OBJECT:

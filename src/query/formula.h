@@ -7,7 +7,9 @@
 #ifndef QUERY_FORMULA_H
 #define QUERY_FORMULA_H
 
+#include "base/zone.h"
 #include "engine/engine.h"
+#include "query/order.h"
 #include "query/pattern.h"
 
 enum formula_operator {
@@ -24,10 +26,11 @@ enum formula_kind {
     FORMULA_IS_CURRENT,  /* the document of the row as it is now */
     FORMULA_IS_ROOT,     /* the document of the row as it came */
     FORMULA_IS_NOW,
-    FORMULA_IS_REMOVED, /* missing, said on purpose */
-    FORMULA_IS_OBJECT,  /* { names[i]: args[i] }, missing ones left out */
-    FORMULA_IS_ARRAY,   /* [ args[i] ], missing ones as null */
-    FORMULA_IS_CALL,    /* operator(args) */
+    FORMULA_IS_CLUSTER_TIME, /* the same as a timestamp */
+    FORMULA_IS_REMOVED,      /* missing, said on purpose */
+    FORMULA_IS_OBJECT,       /* { names[i]: args[i] }, missing ones left out */
+    FORMULA_IS_ARRAY,        /* [ args[i] ], missing ones as null */
+    FORMULA_IS_CALL,         /* operator(args) */
 };
 
 struct formula {
@@ -40,6 +43,8 @@ struct formula {
     size_t count;
     const struct formula *const *args; /* an argument that was left out is NULL */
     const bytes *names;
+    const struct zone *zone;   /* of a literal that names one */
+    const struct order *order; /* of an operator that sorts documents */
 };
 
 enum { FORMULA_VARIABLES_MAX = 64 };
@@ -78,6 +83,12 @@ MUST_USE status formula_object(struct arena *arena, const bytes *names,
                                const struct formula **out);
 MUST_USE status formula_array(struct arena *arena, const struct formula *const *args, size_t count,
                               const struct formula **out);
+/* A literal that is used as a time zone; the zone is found once, if there is one. */
+MUST_USE status formula_zone(struct arena *arena, struct value name, const struct formula **out);
+/* `elements` in the order of `order`; without one, by their values, backwards if it descends. */
+MUST_USE status formula_sorted(struct arena *arena, const struct formula *elements,
+                               const struct order *order, bool is_descending,
+                               const struct formula **out);
 /* How many arguments an operator takes. */
 struct formula_arity {
     size_t least, most;

@@ -8,12 +8,6 @@
 
 #include <stdlib.h>
 
-static status give_null(struct value *out)
-{
-    *out = value_null();
-    return STATUS_OK;
-}
-
 static status not_array(struct formula_run *run, int32_t number, const char *what,
                         struct value value)
 {
@@ -22,9 +16,9 @@ static status not_array(struct formula_run *run, int32_t number, const char *wha
 }
 
 /* The argument's elements; *is_null_out if there are none because it is null. */
-static status take_array(const struct formula *call, struct formula_run *run, size_t at,
-                         const char *what, int32_t number, struct formula_values *out,
-                         bool *is_null_out)
+status formula_take_array(const struct formula *call, struct formula_run *run, size_t at,
+                          const char *what, int32_t number, struct formula_values *out,
+                          bool *is_null_out)
 {
     struct value value;
 
@@ -81,10 +75,11 @@ status formula_array_at(const struct formula *call, struct formula_run *run, str
     bool is_null;
     int64_t at;
 
-    TRY(take_array(call, run, 0, "$arrayElemAt's first argument", 28689, &values, &is_null));
+    TRY(formula_take_array(call, run, 0, "$arrayElemAt's first argument", 28689, &values,
+                           &is_null));
     TRY(formula_argument(call, run, 1, &position));
     if (is_null || formula_is_null(position))
-        return give_null(out);
+        return formula_give_null(out);
     TRY(take_int(call, run, 1, "$arrayElemAt's second argument", 28690, &at));
     pick(&values, at, out);
     return STATUS_OK;
@@ -96,9 +91,9 @@ static status give_end(const struct formula *call, struct formula_run *run, cons
     struct formula_values values;
     bool is_null;
 
-    TRY(take_array(call, run, 0, name, 28689, &values, &is_null));
+    TRY(formula_take_array(call, run, 0, name, 28689, &values, &is_null));
     if (is_null)
-        return give_null(out);
+        return formula_give_null(out);
     pick(&values, at, out);
     return STATUS_OK;
 }
@@ -120,9 +115,10 @@ status formula_array_index(const struct formula *call, struct formula_run *run, 
     int64_t from = 0, to = INT32_MAX;
     bool is_null;
 
-    TRY(take_array(call, run, 0, "$indexOfArray's first argument", 40090, &values, &is_null));
+    TRY(formula_take_array(call, run, 0, "$indexOfArray's first argument", 40090, &values,
+                           &is_null));
     if (is_null)
-        return give_null(out);
+        return formula_give_null(out);
     TRY(formula_argument(call, run, 1, &wanted));
     if (call->count > 2)
         TRY(take_int(call, run, 2, "$indexOfArray's start", 40096, &from));
@@ -139,8 +135,8 @@ status formula_array_index(const struct formula *call, struct formula_run *run, 
 
 /* ---- pieces ----------------------------------------------------------------------------------------- */
 
-static status give_range(struct formula_run *run, const struct formula_values *values, size_t from,
-                         size_t count, struct value *out)
+status formula_give_range(struct formula_run *run, const struct formula_values *values, size_t from,
+                          size_t count, struct value *out)
 {
     struct formula_list list = formula_list_begin(run);
 
@@ -155,14 +151,15 @@ status formula_array_slice(const struct formula *call, struct formula_run *run, 
     int64_t first, count;
     bool is_null;
 
-    TRY(take_array(call, run, 0, "First argument to $slice", 28724, &values, &is_null));
+    TRY(formula_take_array(call, run, 0, "First argument to $slice", 28724, &values, &is_null));
     if (is_null)
-        return give_null(out);
+        return formula_give_null(out);
     TRY(take_int(call, run, 1, "Second argument to $slice", 28725, &first));
     int64_t size = (int64_t)values.count;
     if (call->count == 2) {
         int64_t from = first < 0 && -first < size ? size + first : 0;
-        return give_range(run, &values, (size_t)from, (size_t)(first < 0 ? -first : first), out);
+        return formula_give_range(run, &values, (size_t)from, (size_t)(first < 0 ? -first : first),
+                                  out);
     }
     TRY(take_int(call, run, 2, "Third argument to $slice", 28727, &count));
     if (count <= 0)
@@ -170,7 +167,8 @@ status formula_array_slice(const struct formula *call, struct formula_run *run, 
                               (long long)count);
     if (first < 0)
         first = first + size < 0 ? 0 : first + size;
-    return give_range(run, &values, (size_t)(first > size ? size : first), (size_t)count, out);
+    return formula_give_range(run, &values, (size_t)(first > size ? size : first), (size_t)count,
+                              out);
 }
 
 status formula_array_reverse(const struct formula *call, struct formula_run *run, struct value *out)
@@ -179,9 +177,10 @@ status formula_array_reverse(const struct formula *call, struct formula_run *run
     struct formula_values values;
     bool is_null;
 
-    TRY(take_array(call, run, 0, "The argument to $reverseArray", 34435, &values, &is_null));
+    TRY(formula_take_array(call, run, 0, "The argument to $reverseArray", 34435, &values,
+                           &is_null));
     if (is_null)
-        return give_null(out);
+        return formula_give_null(out);
     list = formula_list_begin(run);
     for (size_t i = values.count; i-- > 0;)
         formula_list_add(&list, values.items[i]);
@@ -196,9 +195,10 @@ status formula_array_concat(const struct formula *call, struct formula_run *run,
 
     TRY(ARENA_NEW(run->arena, call->count, &parts));
     for (size_t i = 0; i < call->count; i++) {
-        TRY(take_array(call, run, i, "each argument of $concatArrays", 28664, &parts[i], &is_null));
+        TRY(formula_take_array(call, run, i, "each argument of $concatArrays", 28664, &parts[i],
+                               &is_null));
         if (is_null)
-            return give_null(out);
+            return formula_give_null(out);
     }
     list = formula_list_begin(run);
     for (size_t i = 0; i < call->count; i++) {
@@ -240,9 +240,9 @@ status formula_array_filter(const struct formula *call, struct formula_run *run,
     size_t kept = 0;
     bool is_null;
 
-    TRY(take_array(call, run, 0, "input to $filter", 28651, &values, &is_null));
+    TRY(formula_take_array(call, run, 0, "input to $filter", 28651, &values, &is_null));
     if (is_null)
-        return give_null(out);
+        return formula_give_null(out);
     if (call->count > 2)
         TRY(take_int(call, run, 2, "$filter: limit", 327391, &most));
     if (most < 1)
@@ -253,7 +253,7 @@ status formula_array_filter(const struct formula *call, struct formula_run *run,
         if (formula_is_true(truth))
             values.items[kept++] = values.items[i];
     }
-    return give_range(run, &values, 0, kept, out);
+    return formula_give_range(run, &values, 0, kept, out);
 }
 
 status formula_array_map(const struct formula *call, struct formula_run *run, struct value *out)
@@ -261,14 +261,14 @@ status formula_array_map(const struct formula *call, struct formula_run *run, st
     struct formula_values values;
     bool is_null;
 
-    TRY(take_array(call, run, 0, "input to $map", 16883, &values, &is_null));
+    TRY(formula_take_array(call, run, 0, "input to $map", 16883, &values, &is_null));
     if (is_null)
-        return give_null(out);
+        return formula_give_null(out);
     for (size_t i = 0; i < values.count; i++) {
         run->variables[call->number] = values.items[i];
         TRY(formula_argument(call, run, 1, &values.items[i]));
     }
-    return give_range(run, &values, 0, values.count, out);
+    return formula_give_range(run, &values, 0, values.count, out);
 }
 
 /* Variable `number` is the element, the next one the value so far. */
@@ -278,9 +278,9 @@ status formula_array_reduce(const struct formula *call, struct formula_run *run,
     struct value so_far;
     bool is_null;
 
-    TRY(take_array(call, run, 0, "$reduce's 'input'", 40080, &values, &is_null));
+    TRY(formula_take_array(call, run, 0, "$reduce's 'input'", 40080, &values, &is_null));
     if (is_null)
-        return give_null(out);
+        return formula_give_null(out);
     TRY(formula_argument(call, run, 1, &so_far));
     for (size_t i = 0; i < values.count; i++) {
         run->variables[call->number] = values.items[i];
@@ -320,7 +320,7 @@ static status take_set(const struct formula *call, struct formula_run *run, size
                        const char *what, int32_t number, struct formula_values *out,
                        bool *is_null_out)
 {
-    TRY(take_array(call, run, at, what, number, out, is_null_out));
+    TRY(formula_take_array(call, run, at, what, number, out, is_null_out));
     make_set(out);
     return STATUS_OK;
 }
@@ -332,9 +332,9 @@ status formula_set_union(const struct formula *call, struct formula_run *run, st
 
     for (size_t i = 0; i < call->count; i++) {
         struct value *joined;
-        TRY(take_array(call, run, i, "All operands of $setUnion", 17043, &part, &is_null));
+        TRY(formula_take_array(call, run, i, "All operands of $setUnion", 17043, &part, &is_null));
         if (is_null)
-            return give_null(out);
+            return formula_give_null(out);
         TRY(ARENA_NEW(run->arena, all.count + part.count, &joined));
         for (size_t j = 0; j < all.count; j++)
             joined[j] = all.items[j];
@@ -344,7 +344,7 @@ status formula_set_union(const struct formula *call, struct formula_run *run, st
         all.count += part.count;
     }
     make_set(&all);
-    return give_range(run, &all, 0, all.count, out);
+    return formula_give_range(run, &all, 0, all.count, out);
 }
 
 status formula_set_intersection(const struct formula *call, struct formula_run *run,
@@ -357,7 +357,7 @@ status formula_set_intersection(const struct formula *call, struct formula_run *
         size_t kept = 0;
         TRY(take_set(call, run, i, "All operands of $setIntersection", 17047, &part, &is_null));
         if (is_null)
-            return give_null(out);
+            return formula_give_null(out);
         if (i == 0)
             all = part;
         for (size_t j = 0; j < all.count; j++) {
@@ -366,7 +366,7 @@ status formula_set_intersection(const struct formula *call, struct formula_run *
         }
         all.count = kept;
     }
-    return give_range(run, &all, 0, all.count, out);
+    return formula_give_range(run, &all, 0, all.count, out);
 }
 
 status formula_set_difference(const struct formula *call, struct formula_run *run,
@@ -376,10 +376,10 @@ status formula_set_difference(const struct formula *call, struct formula_run *ru
     struct formula_list list;
     bool is_null_a, is_null_b;
 
-    TRY(take_array(call, run, 0, "both operands of $setDifference", 17048, &a, &is_null_a));
+    TRY(formula_take_array(call, run, 0, "both operands of $setDifference", 17048, &a, &is_null_a));
     TRY(take_set(call, run, 1, "both operands of $setDifference", 17049, &b, &is_null_b));
     if (is_null_a || is_null_b)
-        return give_null(out);
+        return formula_give_null(out);
     make_set(&a);
     list = formula_list_begin(run);
     for (size_t i = 0; i < a.count; i++) {

@@ -16,11 +16,11 @@ MUST_USE status formula_argument(const struct formula *call, struct formula_run 
                                  struct value *out);
 /* Null, undefined or missing. */
 bool formula_is_null(struct value value);
-/* Name of a type as people know it. */
 /* INVALID with the number that tells why. */
 status formula_refuse(struct formula_run *run, int32_t number, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+MUST_USE status formula_give_null(struct value *out);
 MUST_USE status formula_give_int(struct formula_run *run, int64_t number, struct value *out);
 MUST_USE status formula_give_text(struct formula_run *run, bytes text, struct value *out);
 
@@ -42,6 +42,25 @@ struct formula_values {
 };
 MUST_USE status formula_values_of(struct formula_run *run, struct value array,
                                   struct formula_values *out);
+/* The elements of the array that an argument is; *is_null_out if there are none because it is null. What is no
+ * array is refused with the number. */
+MUST_USE status formula_take_array(const struct formula *call, struct formula_run *run, size_t at,
+                                   const char *what, int32_t number, struct formula_values *out,
+                                   bool *is_null_out);
+/* [ items[from], ... ], at most so many. */
+MUST_USE status formula_give_range(struct formula_run *run, const struct formula_values *values,
+                                   size_t from, size_t count, struct value *out);
+/* The arguments, or the elements if there is one that is an array. */
+MUST_USE status formula_take_all(const struct formula *call, struct formula_run *run,
+                                 struct formula_values *out);
+/* An argument that is a number or null; refused with the number otherwise. */
+MUST_USE status formula_take_number(const struct formula *call, struct formula_run *run, size_t at,
+                                    const char *name, int32_t number, struct value *out,
+                                    bool *is_null_out);
+/* A string or null; refused with the number otherwise. */
+bool formula_is_text(struct value value);
+MUST_USE status formula_take_text(const struct formula *call, struct formula_run *run, size_t at,
+                                  const char *what, int32_t number, bytes *out, bool *is_null_out);
 
 /* a + b with integers that overflow as doubles; both are numbers. */
 MUST_USE status formula_add_numbers(struct formula_run *run, struct value a, struct value b,

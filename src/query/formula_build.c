@@ -98,6 +98,33 @@ status formula_array(struct arena *arena, const struct formula *const *args, siz
     return STATUS_OK;
 }
 
+status formula_zone(struct arena *arena, struct value name, const struct formula **out)
+{
+    struct formula *made;
+
+    TRY(new_formula(arena, FORMULA_IS_LITERAL, NULL, 0, &made));
+    made->literal = name;
+    *out = made;
+    if (name.type != VALUE_STRING)
+        return STATUS_OK;
+    /* An unknown name is refused when a date is there to be shown. */
+    status s = zone_find(arena, value_text(name), &made->zone);
+    return s.code == NOT_FOUND ? STATUS_OK : s;
+}
+
+status formula_sorted(struct arena *arena, const struct formula *elements,
+                      const struct order *order, bool is_descending, const struct formula **out)
+{
+    struct formula *made;
+
+    TRY(new_formula(arena, FORMULA_IS_CALL, &elements, 1, &made));
+    made->operator= FORMULA_array_sort;
+    made->order = order;
+    made->number = is_descending;
+    *out = made;
+    return STATUS_OK;
+}
+
 struct formula_arity formula_arity(enum formula_operator operator)
 {
     static const struct formula_arity arities[FORMULA_COUNT] = {

@@ -10,39 +10,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "query/formula_convert.h"
+#include "query/formula_date.h"
 #include "query/moment.h"
 
-enum { CONVERSION_FAILURE = 241 };
 enum { NUMBER_TEXT_BYTES = 64, OBJECT_ID_BYTES = 12 };
 
-static status no_way(struct formula_run *run, struct value value, const char *type)
+status formula_no_way(struct formula_run *run, struct value value, const char *type)
 {
     return formula_refuse(run, CONVERSION_FAILURE,
                           "Unsupported conversion from %s to %s in $convert",
                           value_type_name(value.type), type);
 }
 
-static status bad_text(struct formula_run *run, bytes text, const char *type)
+status formula_bad_text(struct formula_run *run, bytes text, const char *type)
 {
     return formula_refuse(run, CONVERSION_FAILURE, "Failed to parse %s '%.*s' in $convert", type,
                           (int)text.len, (const char *)text.data);
 }
 
-static status take(const struct formula *call, struct formula_run *run, struct value *value_out,
-                   struct value *out)
+static status to_bool(struct formula_run *run, struct value value, struct value *out)
 {
-    TRY(formula_argument(call, run, 0, value_out));
-    *out = formula_is_null(*value_out) ? value_null() : value_missing();
-    return STATUS_OK;
-}
-
-status formula_to_bool(const struct formula *call, struct formula_run *run, struct value *out)
-{
-    struct value value;
-
-    TRY(take(call, run, &value, out));
-    if (out->type == VALUE_MISSING)
-        *out = value_bool(formula_is_true(value));
+    (void)run;
+    *out = value_bool(formula_is_true(value));
     return STATUS_OK;
 }
 
@@ -78,27 +68,23 @@ static bool parse_real(bytes text, double *out)
     return *end == 0;
 }
 
-static status to_integer(const struct formula *call, struct formula_run *run, bool is_long,
+static status to_integer(struct formula_run *run, struct value value, bool is_long,
                          struct value *out)
 {
     const char *name = is_long ? "long" : "int";
     enum value_type type = is_long ? VALUE_INT64 : VALUE_INT32;
     int64_t least = is_long ? INT64_MIN : INT32_MIN, most = is_long ? INT64_MAX : INT32_MAX;
-    struct value value;
     int64_t number;
 
-    TRY(take(call, run, &value, out));
-    if (out->type == VALUE_NULL)
-        return STATUS_OK;
     if (value.type == VALUE_STRING) {
         if (!parse_integer(value_text(value), &number) || number < least || number > most)
-            return bad_text(run, value_text(value), "number");
+            return formula_bad_text(run, value_text(value), "number");
     } else if (value.type == VALUE_BOOL) {
         number = value_is_true(value);
     } else if (value.type == VALUE_DATE && is_long) {
         number = value_date_ms(value);
     } else if (!value_is_number(value)) {
-        return no_way(run, value, name);
+        return formula_no_way(run, value, name);
     } else if (!value_as_int64(value, &number)) {
         double real = trunc(value_as_double(value));
         if (!(real >= (double)least && real < -(double)least))
@@ -114,14 +100,14 @@ static status to_integer(const struct formula *call, struct formula_run *run, bo
     return value_of_integer(run->arena, type, number, out);
 }
 
-status formula_to_int(const struct formula *call, struct formula_run *run, struct value *out)
+static status to_int(struct formula_run *run, struct value value, struct value *out)
 {
-    return to_integer(call, run, false, out);
+    return to_integer(run, value, false, out);
 }
 
-status formula_to_long(const struct formula *call, struct formula_run *run, struct value *out)
+static status to_long(struct formula_run *run, struct value value, struct value *out)
 {
-    return to_integer(call, run, true, out);
+    return to_integer(run, value, true, out);
 }
 
 static status to_real(struct formula_run *run, struct value value, const char *name, double *out)
@@ -133,38 +119,30 @@ static status to_real(struct formula_run *run, struct value value, const char *n
     else if (value.type == VALUE_DATE)
         *out = (double)value_date_ms(value);
     else if (value.type != VALUE_STRING)
-        return no_way(run, value, name);
+        return formula_no_way(run, value, name);
     else if (!parse_real(value_text(value), out))
-        return bad_text(run, value_text(value), "number");
+        return formula_bad_text(run, value_text(value), "number");
     return STATUS_OK;
 }
 
-status formula_to_double(const struct formula *call, struct formula_run *run, struct value *out)
+static status to_double(struct formula_run *run, struct value value, struct value *out)
 {
-    struct value value;
     double real;
 
-    TRY(take(call, run, &value, out));
-    if (out->type == VALUE_NULL)
-        return STATUS_OK;
     TRY(to_real(run, value, "double", &real));
     return value_of_double(run->arena, real, out);
 }
 
-status formula_to_decimal(const struct formula *call, struct formula_run *run, struct value *out)
+static status to_decimal(struct formula_run *run, struct value value, struct value *out)
 {
-    struct value value;
     uint8_t raw[16];
     double real;
 
-    TRY(take(call, run, &value, out));
-    if (out->type == VALUE_NULL)
-        return STATUS_OK;
     if (value_is_number(value))
         return number_to_decimal(run->arena, value, out);
     if (value.type == VALUE_STRING) {
         if (!number_decimal_of_text(value_text(value), raw))
-            return bad_text(run, value_text(value), "number");
+            return formula_bad_text(run, value_text(value), "number");
         *out = (struct value){ .type = VALUE_DECIMAL128 };
         return arena_copy(run->arena, bytes_of(raw, sizeof(raw)), &out->raw);
     }
@@ -198,61 +176,46 @@ bool formula_as_date(struct value value, int64_t *ms_out)
     return false;
 }
 
-status formula_to_date(const struct formula *call, struct formula_run *run, struct value *out)
+static status to_date(struct formula_run *run, struct value value, struct value *out)
 {
-    struct value value;
+    const struct zone *utc;
+    bool has_zone;
     int64_t ms;
 
-    TRY(take(call, run, &value, out));
-    if (out->type == VALUE_NULL)
-        return STATUS_OK;
     if (value.type == VALUE_STRING) {
-        if (!moment_parse(value_text(value), &ms))
-            return bad_text(run, value_text(value), "date");
-        ms /= MOMENT_TICKS_PER_MS;
+        TRY(zone_find(run->arena, BYTES_LITERAL("UTC"), &utc));
+        if (!date_parse_iso(value_text(value), utc, &ms, &has_zone))
+            return formula_bad_text(run, value_text(value), "date");
     } else if (value.type == VALUE_INT64 || value.type == VALUE_DOUBLE ||
                value.type == VALUE_DECIMAL128) {
         if (!value_as_int64(value, &ms)) {
             double real = trunc(value_as_double(value));
             if (!(real >= -0x1p63 && real < 0x1p63))
-                return no_way(run, value, "date");
+                return formula_no_way(run, value, "date");
             ms = (int64_t)real;
         }
     } else if (!formula_as_date(value, &ms)) {
-        return no_way(run, value, "date");
+        return formula_no_way(run, value, "date");
     }
     return value_of_integer(run->arena, VALUE_DATE, ms, out);
 }
 
-static int digit_of(uint8_t letter)
-{
-    if (letter >= '0' && letter <= '9')
-        return letter - '0';
-    if (letter >= 'a' && letter <= 'f')
-        return letter - 'a' + 10;
-    return letter >= 'A' && letter <= 'F' ? letter - 'A' + 10 : -1;
-}
-
-status formula_to_object_id(const struct formula *call, struct formula_run *run, struct value *out)
+static status to_object_id(struct formula_run *run, struct value value, struct value *out)
 {
     uint8_t id[OBJECT_ID_BYTES];
-    struct value value;
 
-    TRY(take(call, run, &value, out));
-    if (out->type == VALUE_NULL)
-        return STATUS_OK;
     if (value.type == VALUE_OBJECT_ID) {
         *out = value;
         return STATUS_OK;
     }
     if (value.type != VALUE_STRING)
-        return no_way(run, value, "objectId");
+        return formula_no_way(run, value, "objectId");
     bytes text = value_text(value);
     for (size_t i = 0; i < OBJECT_ID_BYTES; i++) {
-        int high = text.len == 2 * OBJECT_ID_BYTES ? digit_of(text.data[2 * i]) : -1;
-        int low = text.len == 2 * OBJECT_ID_BYTES ? digit_of(text.data[2 * i + 1]) : -1;
+        int high = text.len == 2 * OBJECT_ID_BYTES ? binary_digit(text.data[2 * i]) : -1;
+        int low = text.len == 2 * OBJECT_ID_BYTES ? binary_digit(text.data[2 * i + 1]) : -1;
         if (high < 0 || low < 0)
-            return bad_text(run, text, "objectId");
+            return formula_bad_text(run, text, "objectId");
         id[i] = (uint8_t)(high << 4 | low);
     }
     *out = (struct value){ .type = VALUE_OBJECT_ID };
@@ -321,13 +284,54 @@ status formula_text_of(struct formula_run *run, struct value value, struct value
         return text_of_id(run, value, out);
     if (value.type == VALUE_DATE && formula_as_date(value, &ms))
         return text_of_date(run, ms, out);
-    return no_way(run, value, "string");
+    if (value.type == VALUE_BINARY)
+        return binary_write(run, value, BINARY_AUTO, out);
+    return formula_no_way(run, value, "string");
 }
 
-status formula_to_string(const struct formula *call, struct formula_run *run, struct value *out)
+/* ---- the operators ---------------------------------------------------------------------------------- */
+
+static const struct target {
+    enum value_type type;
+    formula_conversion *convert;
+} targets[] = {
+    {VALUE_DOUBLE,      to_double        },
+    { VALUE_STRING,     formula_text_of  },
+    { VALUE_BINARY,     formula_binary_of},
+    { VALUE_OBJECT_ID,  to_object_id     },
+    { VALUE_BOOL,       to_bool          },
+    { VALUE_DATE,       to_date          },
+    { VALUE_INT32,      to_int           },
+    { VALUE_INT64,      to_long          },
+    { VALUE_DECIMAL128, to_decimal       },
+};
+
+status formula_convert_to(struct formula_run *run, enum value_type type, struct value value,
+                          struct value *out)
 {
-    struct value value;
-
-    TRY(take(call, run, &value, out));
-    return out->type == VALUE_NULL ? STATUS_OK : formula_text_of(run, value, out);
+    for (size_t i = 0; i < ARRAY_COUNT(targets); i++) {
+        if (targets[i].type == type)
+            return targets[i].convert(run, value, out);
+    }
+    return formula_no_way(run, value, value_type_name(type));
 }
+
+#define CONVERSION(name, type)                                                                    \
+    status formula_##name(const struct formula *call, struct formula_run *run, struct value *out) \
+    {                                                                                             \
+        struct value value;                                                                       \
+                                                                                                  \
+        TRY(formula_argument(call, run, 0, &value));                                              \
+        if (formula_is_null(value))                                                               \
+            return formula_give_null(out);                                                        \
+        return formula_convert_to(run, type, value, out);                                         \
+    }
+
+CONVERSION(to_bool, VALUE_BOOL)
+CONVERSION(to_date, VALUE_DATE)
+CONVERSION(to_decimal, VALUE_DECIMAL128)
+CONVERSION(to_double, VALUE_DOUBLE)
+CONVERSION(to_int, VALUE_INT32)
+CONVERSION(to_long, VALUE_INT64)
+CONVERSION(to_object_id, VALUE_OBJECT_ID)
+CONVERSION(to_string, VALUE_STRING)

@@ -17,15 +17,9 @@ status formula_add_numbers(struct formula_run *run, struct value a, struct value
     return value_of_double(run->arena, value_as_double(a) + value_as_double(b), out);
 }
 
-static status give_null(struct value *out)
-{
-    *out = value_null();
-    return STATUS_OK;
-}
-
 /* The first argument as a number; *is_null_out if there is nothing to compute. */
-static status take_number(const struct formula *call, struct formula_run *run, size_t at,
-                          const char *name, int32_t number, struct value *out, bool *is_null_out)
+status formula_take_number(const struct formula *call, struct formula_run *run, size_t at,
+                           const char *name, int32_t number, struct value *out, bool *is_null_out)
 {
     TRY(formula_argument(call, run, at, out));
     *is_null_out = formula_is_null(*out);
@@ -61,7 +55,7 @@ status formula_add(const struct formula *call, struct formula_run *run, struct v
     for (size_t i = 0; i < call->count; i++) {
         TRY(formula_argument(call, run, i, &value));
         if (formula_is_null(value))
-            return give_null(out);
+            return formula_give_null(out);
         if (value.type == VALUE_DATE) {
             if (date.type == VALUE_DATE)
                 return formula_refuse(run, 16612, "only one date allowed in an $add expression");
@@ -84,7 +78,7 @@ status formula_subtract(const struct formula *call, struct formula_run *run, str
     TRY(formula_argument(call, run, 0, &a));
     TRY(formula_argument(call, run, 1, &b));
     if (formula_is_null(a) || formula_is_null(b))
-        return give_null(out);
+        return formula_give_null(out);
     if (a.type == VALUE_DATE && b.type == VALUE_DATE)
         return value_of_integer(run->arena, VALUE_INT64, value_date_ms(a) - value_date_ms(b), out);
     if (a.type == VALUE_DATE && value_is_number(b))
@@ -105,9 +99,9 @@ status formula_multiply(const struct formula *call, struct formula_run *run, str
 
     TRY(formula_give_int(run, 1, &product));
     for (size_t i = 0; i < call->count; i++) {
-        TRY(take_number(call, run, i, "$multiply", 14, &value, &is_null));
+        TRY(formula_take_number(call, run, i, "$multiply", 14, &value, &is_null));
         if (is_null)
-            return give_null(out);
+            return formula_give_null(out);
         TRY(number_calculate(run->arena, NUMBER_MULTIPLY, product, value, &next));
         if (next.type == VALUE_MISSING)
             TRY(value_of_double(run->arena, value_as_double(product) * value_as_double(value),
@@ -123,10 +117,10 @@ status formula_divide(const struct formula *call, struct formula_run *run, struc
     struct value a, b;
     bool is_null_a, is_null_b;
 
-    TRY(take_number(call, run, 0, "$divide", 14, &a, &is_null_a));
-    TRY(take_number(call, run, 1, "$divide", 14, &b, &is_null_b));
+    TRY(formula_take_number(call, run, 0, "$divide", 14, &a, &is_null_a));
+    TRY(formula_take_number(call, run, 1, "$divide", 14, &b, &is_null_b));
     if (is_null_a || is_null_b)
-        return give_null(out);
+        return formula_give_null(out);
     if (value_as_double(b) == 0)
         return formula_refuse(run, 2, "can't $divide by zero");
     if (a.type != VALUE_DECIMAL128)
@@ -139,10 +133,10 @@ status formula_mod(const struct formula *call, struct formula_run *run, struct v
     struct value a, b;
     bool is_null_a, is_null_b;
 
-    TRY(take_number(call, run, 0, "$mod", 16611, &a, &is_null_a));
-    TRY(take_number(call, run, 1, "$mod", 16611, &b, &is_null_b));
+    TRY(formula_take_number(call, run, 0, "$mod", 16611, &a, &is_null_a));
+    TRY(formula_take_number(call, run, 1, "$mod", 16611, &b, &is_null_b));
     if (is_null_a || is_null_b)
-        return give_null(out);
+        return formula_give_null(out);
     if (value_as_double(b) == 0)
         return formula_refuse(run, 16610, "can't $mod by zero");
     return number_calculate(run->arena, NUMBER_MODULO, a, b, out);
@@ -160,9 +154,9 @@ status formula_abs(const struct formula *call, struct formula_run *run, struct v
     struct value value, zero;
     bool is_null;
 
-    TRY(take_number(call, run, 0, "$abs", 28765, &value, &is_null));
+    TRY(formula_take_number(call, run, 0, "$abs", 28765, &value, &is_null));
     if (is_null)
-        return give_null(out);
+        return formula_give_null(out);
     TRY(formula_give_int(run, 0, &zero));
     *out = value;
     if (value_compare(value, zero) >= 0 || isnan(value_as_double(value)))
@@ -173,73 +167,63 @@ status formula_abs(const struct formula *call, struct formula_run *run, struct v
     return STATUS_OK;
 }
 
-typedef double real_function(double);
-
-static status real_of(const struct formula *call, struct formula_run *run, const char *name,
-                      real_function *function, struct value *out)
+static status function_of(const struct formula *call, struct formula_run *run, const char *name,
+                          enum number_function function, struct value *out)
 {
     struct value value;
     bool is_null;
 
-    TRY(take_number(call, run, 0, name, 28765, &value, &is_null));
+    TRY(formula_take_number(call, run, 0, name, 28765, &value, &is_null));
     if (is_null)
-        return give_null(out);
-    TRY(value_of_double(run->arena, function(value_as_double(value)), out));
-    return value.type == VALUE_DECIMAL128 ? number_to_decimal(run->arena, *out, out) : STATUS_OK;
+        return formula_give_null(out);
+    return number_apply(run->arena, function, value, out);
 }
 
 /* Integers are whole already. */
 static status whole_of(const struct formula *call, struct formula_run *run, const char *name,
-                       real_function *function, struct value *out)
+                       enum number_function function, struct value *out)
 {
-    struct value value;
-    bool is_null;
-
-    TRY(take_number(call, run, 0, name, 28765, &value, &is_null));
-    if (!is_null && is_integer(value)) {
-        *out = value;
-        return STATUS_OK;
-    }
-    return real_of(call, run, name, function, out);
+    TRY(formula_argument(call, run, 0, out));
+    return is_integer(*out) ? STATUS_OK : function_of(call, run, name, function, out);
 }
 
 status formula_ceiling(const struct formula *call, struct formula_run *run, struct value *out)
 {
-    return whole_of(call, run, "$ceil", ceil, out);
+    return whole_of(call, run, "$ceil", NUMBER_CEILING, out);
 }
 
 status formula_floor(const struct formula *call, struct formula_run *run, struct value *out)
 {
-    return whole_of(call, run, "$floor", floor, out);
+    return whole_of(call, run, "$floor", NUMBER_FLOOR, out);
 }
 
 status formula_exp(const struct formula *call, struct formula_run *run, struct value *out)
 {
-    return real_of(call, run, "$exp", exp, out);
+    return function_of(call, run, "$exp", NUMBER_EXP, out);
 }
 
 /* The argument must be positive. */
 static status positive_of(const struct formula *call, struct formula_run *run, const char *name,
-                          int32_t number, real_function *function, struct value *out)
+                          int32_t number, enum number_function function, struct value *out)
 {
     struct value value;
     bool is_null;
 
-    TRY(take_number(call, run, 0, name, 28765, &value, &is_null));
+    TRY(formula_take_number(call, run, 0, name, 28765, &value, &is_null));
     if (!is_null && value_as_double(value) <= 0)
         return formula_refuse(run, number, "%s's argument must be a positive number, but is %g",
                               name, value_as_double(value));
-    return real_of(call, run, name, function, out);
+    return function_of(call, run, name, function, out);
 }
 
 status formula_ln(const struct formula *call, struct formula_run *run, struct value *out)
 {
-    return positive_of(call, run, "$ln", 28766, log, out);
+    return positive_of(call, run, "$ln", 28766, NUMBER_LN, out);
 }
 
 status formula_log10(const struct formula *call, struct formula_run *run, struct value *out)
 {
-    return positive_of(call, run, "$log10", 28761, log10, out);
+    return positive_of(call, run, "$log10", 28761, NUMBER_LOG10, out);
 }
 
 status formula_log(const struct formula *call, struct formula_run *run, struct value *out)
@@ -247,10 +231,10 @@ status formula_log(const struct formula *call, struct formula_run *run, struct v
     struct value a, b;
     bool is_null_a, is_null_b;
 
-    TRY(take_number(call, run, 0, "$log", 28756, &a, &is_null_a));
-    TRY(take_number(call, run, 1, "$log", 28757, &b, &is_null_b));
+    TRY(formula_take_number(call, run, 0, "$log", 28756, &a, &is_null_a));
+    TRY(formula_take_number(call, run, 1, "$log", 28757, &b, &is_null_b));
     if (is_null_a || is_null_b)
-        return give_null(out);
+        return formula_give_null(out);
     if (value_as_double(a) <= 0)
         return formula_refuse(run, 28758, "$log's argument must be a positive number, but is %g",
                               value_as_double(a));
@@ -258,7 +242,7 @@ status formula_log(const struct formula *call, struct formula_run *run, struct v
         return formula_refuse(run, 28759,
                               "$log's base must be a positive number not equal to 1, but is %g",
                               value_as_double(b));
-    return value_of_double(run->arena, log(value_as_double(a)) / log(value_as_double(b)), out);
+    return number_pair(run->arena, NUMBER_LOG, a, b, out);
 }
 
 status formula_sqrt(const struct formula *call, struct formula_run *run, struct value *out)
@@ -266,31 +250,48 @@ status formula_sqrt(const struct formula *call, struct formula_run *run, struct 
     struct value value;
     bool is_null;
 
-    TRY(take_number(call, run, 0, "$sqrt", 28765, &value, &is_null));
+    TRY(formula_take_number(call, run, 0, "$sqrt", 28765, &value, &is_null));
     if (!is_null && value_as_double(value) < 0)
         return formula_refuse(run, 28714, "$sqrt's argument must be greater than or equal to 0");
-    return real_of(call, run, "$sqrt", sqrt, out);
+    return function_of(call, run, "$sqrt", NUMBER_SQRT, out);
+}
+
+/* base to the power of exponent, which is not negative; false if it does not fit. */
+static bool integer_power(int64_t base, int64_t exponent, int64_t *out)
+{
+    *out = 1;
+    while (exponent) {
+        if ((exponent & 1) && __builtin_mul_overflow(*out, base, out))
+            return false;
+        exponent >>= 1;
+        if (exponent && __builtin_mul_overflow(base, base, &base))
+            return false;
+    }
+    return true;
 }
 
 status formula_pow(const struct formula *call, struct formula_run *run, struct value *out)
 {
     struct value a, b;
     bool is_null_a, is_null_b;
+    int64_t base, exponent, power;
 
-    TRY(take_number(call, run, 0, "$pow's base", 28762, &a, &is_null_a));
-    TRY(take_number(call, run, 1, "$pow's exponent", 28763, &b, &is_null_b));
+    TRY(formula_take_number(call, run, 0, "$pow's base", 28762, &a, &is_null_a));
+    TRY(formula_take_number(call, run, 1, "$pow's exponent", 28763, &b, &is_null_b));
     if (is_null_a || is_null_b)
-        return give_null(out);
+        return formula_give_null(out);
     if (value_as_double(a) == 0 && value_as_double(b) < 0)
         return formula_refuse(run, 28764, "$pow cannot take a base of 0 and a negative exponent");
-    double result = pow(value_as_double(a), value_as_double(b));
-    if (is_integer(a) && is_integer(b) && value_as_double(b) >= 0 && fabs(result) < 0x1p53) {
+    if (is_integer(a) && is_integer(b) && value_as_int64(a, &base) &&
+        value_as_int64(b, &exponent) && exponent >= 0 && integer_power(base, exponent, &power)) {
         if (a.type == VALUE_INT64 || b.type == VALUE_INT64)
-            return value_of_integer(run->arena, VALUE_INT64, (int64_t)result, out);
-        return formula_give_int(run, (int64_t)result, out);
+            return value_of_integer(run->arena, VALUE_INT64, power, out);
+        return formula_give_int(run, power, out);
     }
-    return value_of_double(run->arena, result, out);
+    return number_pair(run->arena, NUMBER_POW, a, b, out);
 }
+
+typedef double real_function(double);
 
 /* ---- rounding --------------------------------------------------------------------------------------- */
 
@@ -311,12 +312,12 @@ static status round_to(const struct formula *call, struct formula_run *run, cons
 {
     struct value value, wanted;
     bool is_null, is_null_places;
-    int64_t places = 0;
+    int64_t places = 0, whole;
 
-    TRY(take_number(call, run, 0, name, 51081, &value, &is_null));
-    TRY(take_number(call, run, 1, name, 51082, &wanted, &is_null_places));
+    TRY(formula_take_number(call, run, 0, name, 51081, &value, &is_null));
+    TRY(formula_take_number(call, run, 1, name, 51082, &wanted, &is_null_places));
     if (is_null || (call->count > 1 && is_null_places))
-        return give_null(out);
+        return formula_give_null(out);
     if (!is_null_places && !value_as_int64(wanted, &places))
         return formula_refuse(run, 51082, "precision argument to %s must be a integral value",
                               name);
@@ -325,14 +326,22 @@ static status round_to(const struct formula *call, struct formula_run *run, cons
                               "cannot apply %s with precision value %lld value must be "
                               "in [-20, 100]",
                               name, (long long)places);
+    bool is_long = value.type == VALUE_INT64;
     *out = value;
     if (is_integer(value) && places >= 0)
         return STATUS_OK;
-    double rounded = round_real(value_as_double(value), places, function);
-    if (is_integer(value))
-        return value_of_integer(run->arena, value.type, (int64_t)rounded, out);
-    TRY(value_of_double(run->arena, rounded, out));
-    return value.type == VALUE_DECIMAL128 ? number_to_decimal(run->arena, *out, out) : STATUS_OK;
+    if (value.type == VALUE_DECIMAL128)
+        return number_round_decimal(run->arena, value, (int)places, function == trunc, out);
+    if (value.type == VALUE_DOUBLE)
+        return value_of_double(run->arena, round_real(value_as_double(value), places, function),
+                               out);
+    /* Integers exactly, which doubles cannot all be. */
+    TRY(number_to_decimal(run->arena, value, &value));
+    TRY(number_round_decimal(run->arena, value, (int)places, function == trunc, &value));
+    if (!value_as_int64(value, &whole))
+        return formula_refuse(run, 51080, "invalid conversion from Decimal128 result in %s", name);
+    return is_long ? value_of_integer(run->arena, VALUE_INT64, whole, out)
+                   : formula_give_int(run, whole, out);
 }
 
 status formula_round(const struct formula *call, struct formula_run *run, struct value *out)
@@ -359,8 +368,8 @@ status formula_rand(const struct formula *call, struct formula_run *run, struct 
 /* ---- sums over arguments ---------------------------------------------------------------------------- */
 
 /* The arguments, or the elements if there is one array. */
-static status take_all(const struct formula *call, struct formula_run *run,
-                       struct formula_values *out)
+status formula_take_all(const struct formula *call, struct formula_run *run,
+                        struct formula_values *out)
 {
     out->count = call->count;
     TRY(ARENA_NEW(run->arena, call->count, &out->items));
@@ -376,7 +385,7 @@ static status sum_up(const struct formula *call, struct formula_run *run, struct
 {
     struct formula_values values;
 
-    TRY(take_all(call, run, &values));
+    TRY(formula_take_all(call, run, &values));
     TRY(formula_give_int(run, 0, sum_out));
     *count_out = 0;
     for (size_t i = 0; i < values.count; i++) {
@@ -402,7 +411,7 @@ status formula_average(const struct formula *call, struct formula_run *run, stru
 
     TRY(sum_up(call, run, &sum, &count));
     if (count == 0)
-        return give_null(out);
+        return formula_give_null(out);
     TRY(value_of_double(run->arena, (double)count, &divisor));
     return number_calculate(run->arena, NUMBER_DIVIDE, sum, divisor, out);
 }
@@ -412,7 +421,7 @@ static status find_edge(const struct formula *call, struct formula_run *run, int
 {
     struct formula_values values;
 
-    TRY(take_all(call, run, &values));
+    TRY(formula_take_all(call, run, &values));
     *out = value_null();
     for (size_t i = 0; i < values.count; i++) {
         if (formula_is_null(values.items[i]))

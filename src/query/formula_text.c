@@ -6,20 +6,14 @@
 #include "query/formula_body.h"
 #include "query/text.h"
 
-static status give_null(struct value *out)
-{
-    *out = value_null();
-    return STATUS_OK;
-}
-
-static bool is_text(struct value value)
+bool formula_is_text(struct value value)
 {
     return value.type == VALUE_STRING || value.type == VALUE_SYMBOL;
 }
 
 /* A string; null is told by *is_null_out. */
-static status take_text(const struct formula *call, struct formula_run *run, size_t at,
-                        const char *what, int32_t number, bytes *out, bool *is_null_out)
+status formula_take_text(const struct formula *call, struct formula_run *run, size_t at,
+                         const char *what, int32_t number, bytes *out, bool *is_null_out)
 {
     struct value value;
 
@@ -28,7 +22,7 @@ static status take_text(const struct formula *call, struct formula_run *run, siz
     *is_null_out = formula_is_null(value);
     if (*is_null_out)
         return STATUS_OK;
-    if (!is_text(value))
+    if (!formula_is_text(value))
         return formula_refuse(run, number, "%s requires a string argument, found: %s", what,
                               value_type_name(value.type));
     *out = value_text(value);
@@ -44,8 +38,8 @@ status formula_concat(const struct formula *call, struct formula_run *run, struc
     for (size_t i = 0; i < call->count; i++) {
         TRY(formula_argument(call, run, i, &value));
         if (formula_is_null(value))
-            return give_null(out);
-        if (!is_text(value))
+            return formula_give_null(out);
+        if (!formula_is_text(value))
             return formula_refuse(run, 16702, "$concat only supports strings, not %s",
                                   value_type_name(value.type));
         buffer_append(&joined, value_text(value));
@@ -95,7 +89,7 @@ status formula_string_length(const struct formula *call, struct formula_run *run
     struct value value;
 
     TRY(formula_argument(call, run, 0, &value));
-    if (!is_text(value))
+    if (!formula_is_text(value))
         return formula_refuse(run, 34471, "$strLenCP requires a string argument, found: %s",
                               value_type_name(value.type));
     return formula_give_int(run, (int64_t)text_character_count(value_text(value)), out);
@@ -107,7 +101,7 @@ status formula_string_length_bytes(const struct formula *call, struct formula_ru
     struct value value;
 
     TRY(formula_argument(call, run, 0, &value));
-    if (!is_text(value))
+    if (!formula_is_text(value))
         return formula_refuse(run, 34473, "$strLenBytes requires a string argument, found: %s",
                               value_type_name(value.type));
     return formula_give_int(run, (int64_t)value_text(value).len, out);
@@ -222,10 +216,10 @@ static status find_index(const struct formula *call, struct formula_run *run, bo
     bytes text, wanted;
     bool is_null;
 
-    TRY(take_text(call, run, 0, name, is_bytes ? 40091 : 40093, &text, &is_null));
+    TRY(formula_take_text(call, run, 0, name, is_bytes ? 40091 : 40093, &text, &is_null));
     if (is_null)
-        return give_null(out);
-    TRY(take_text(call, run, 1, name, is_bytes ? 40092 : 40094, &wanted, &is_null));
+        return formula_give_null(out);
+    TRY(formula_take_text(call, run, 1, name, is_bytes ? 40092 : 40094, &wanted, &is_null));
     if (is_null)
         return formula_refuse(run, is_bytes ? 40092 : 40094,
                               "%s requires a string as the second argument, found: null", name);
@@ -268,10 +262,10 @@ status formula_split(const struct formula *call, struct formula_run *run, struct
     bool is_null, is_null_too;
     size_t from = 0;
 
-    TRY(take_text(call, run, 0, "$split", 40085, &text, &is_null));
-    TRY(take_text(call, run, 1, "$split", 40086, &delimiter, &is_null_too));
+    TRY(formula_take_text(call, run, 0, "$split", 40085, &text, &is_null));
+    TRY(formula_take_text(call, run, 1, "$split", 40086, &delimiter, &is_null_too));
     if (is_null || is_null_too)
-        return give_null(out);
+        return formula_give_null(out);
     if (delimiter.len == 0)
         return formula_refuse(run, 40087, "$split requires a non-empty separator");
     list = formula_list_begin(run);
@@ -294,11 +288,11 @@ static status replace(const struct formula *call, struct formula_run *run, const
     bool nulls[3];
     size_t from = 0;
 
-    TRY(take_text(call, run, 0, name, 51746, &text, &nulls[0]));
-    TRY(take_text(call, run, 1, name, 51745, &wanted, &nulls[1]));
-    TRY(take_text(call, run, 2, name, 51744, &by, &nulls[2]));
+    TRY(formula_take_text(call, run, 0, name, 51746, &text, &nulls[0]));
+    TRY(formula_take_text(call, run, 1, name, 51745, &wanted, &nulls[1]));
+    TRY(formula_take_text(call, run, 2, name, 51744, &by, &nulls[2]));
     if (nulls[0] || nulls[1] || nulls[2])
-        return give_null(out);
+        return formula_give_null(out);
     for (bool is_first = true; is_first || is_all; is_first = false) {
         size_t at = find_text(text, wanted, from);
         if (at == SIZE_MAX || made.len > LIMIT_QUERY_VALUE_BYTES)
@@ -354,11 +348,11 @@ static status trim(const struct formula *call, struct formula_run *run, bool is_
     bytes text, characters;
     bool is_null, is_null_too;
 
-    TRY(take_text(call, run, 0, "$trim", 50699, &text, &is_null));
-    TRY(take_text(call, run, 1, "$trim", 50700, &characters, &is_null_too));
+    TRY(formula_take_text(call, run, 0, "$trim", 50699, &text, &is_null));
+    TRY(formula_take_text(call, run, 1, "$trim", 50700, &characters, &is_null_too));
     bool has_characters = call->count > 1 && call->args[1];
     if (is_null || (has_characters && is_null_too))
-        return give_null(out);
+        return formula_give_null(out);
     while (is_left && text.len) {
         bytes rest = text;
         if (!is_trimmed(characters, has_characters, text_next(&rest)))
@@ -392,33 +386,30 @@ status formula_trim_right(const struct formula *call, struct formula_run *run, s
     return trim(call, run, false, true, out);
 }
 
-/* ---- patterns --------------------------------------------------------------------------------------- */
+/* ---- comparing -------------------------------------------------------------------------------------- */
 
-status formula_regex_match(const struct formula *call, struct formula_run *run, struct value *out)
+static uint8_t small_letter(uint8_t letter)
 {
-    const struct pattern *pattern;
-    struct pattern_error error;
-    struct pattern_place place;
-    struct value regex;
-    bytes text, options;
-    bool is_null, has_no_options;
+    return letter >= 'A' && letter <= 'Z' ? (uint8_t)(letter + 'a' - 'A') : letter;
+}
 
-    *out = value_bool(false);
-    TRY(take_text(call, run, 0, "$regexMatch", 51104, &text, &is_null));
-    TRY(formula_argument(call, run, 1, &regex));
-    TRY(take_text(call, run, 2, "$regexMatch", 51106, &options, &has_no_options));
-    if (is_null || formula_is_null(regex))
-        return STATUS_OK;
-    if (regex.type != VALUE_REGEX && !is_text(regex))
-        return formula_refuse(run, 51105,
-                              "$regexMatch needs 'regex' to be of type string or regex");
-    bytes source = is_text(regex) ? value_text(regex) : value_regex(regex).pattern;
-    if (regex.type == VALUE_REGEX && has_no_options)
-        options = value_regex(regex).options;
-    TRY(pattern_compile(run->arena, source, options, &pattern, &error));
-    if (!pattern)
-        return formula_refuse(run, 51111, "Invalid Regex in $regexMatch: %s", error.message);
-    TRY(pattern_match(pattern, run->arena, text, &place));
-    *out = value_bool(place.is_found);
-    return STATUS_OK;
+status formula_compare_case(const struct formula *call, struct formula_run *run, struct value *out)
+{
+    struct value values[2];
+    bytes texts[2] = { BYTES_NONE, BYTES_NONE };
+    int order = 0;
+
+    for (size_t i = 0; i < 2; i++) {
+        TRY(formula_argument(call, run, i, &values[i]));
+        if (formula_is_null(values[i]))
+            continue;
+        TRY(formula_text_of(run, values[i], &values[i]));
+        texts[i] = value_text(values[i]);
+    }
+    size_t common = texts[0].len < texts[1].len ? texts[0].len : texts[1].len;
+    for (size_t i = 0; i < common && order == 0; i++)
+        order = small_letter(texts[0].data[i]) - small_letter(texts[1].data[i]);
+    if (order == 0)
+        order = (texts[0].len > texts[1].len) - (texts[0].len < texts[1].len);
+    return formula_give_int(run, (order > 0) - (order < 0), out);
 }

@@ -124,8 +124,8 @@ static int count_step(pcre2_callout_block *here, void *context)
     return work->steps > LIMIT_QUERY_REGEX_STEPS ? PCRE2_ERROR_CALLOUT : 0;
 }
 
-static status result_of(struct arena *arena, int code, pcre2_match_data *data,
-                        struct pattern_place *out)
+/* What a number that is no match means. */
+static status judge_code(struct arena *arena, int code)
 {
     switch (code) {
     case PCRE2_ERROR_CALLOUT:
@@ -136,35 +136,72 @@ static status result_of(struct arena *arena, int code, pcre2_match_data *data,
     case PCRE2_ERROR_NOMEMORY:
         return too_much(arena, "more memory than allowed to match a string");
     default:
-        if (code < 0)
-            return STATUS_OK;
-        *out = (struct pattern_place){ .is_found = true,
-                                       .start = pcre2_get_ovector_pointer(data)[0],
-                                       .end = pcre2_get_ovector_pointer(data)[1] };
         return STATUS_OK;
     }
+}
+
+/* Matches with room for so many groups; `code_out` is negative if there is no match. */
+static status match_from(const struct pattern *pattern, struct arena *arena, bytes text,
+                         size_t from, uint32_t groups, pcre2_match_data **out, int *code_out)
+{
+    pcre2_general_context *memory = pcre2_general_context_create(take, give, arena);
+    pcre2_match_data *data = memory ? pcre2_match_data_create(groups, memory) : NULL;
+    pcre2_match_context *context = data ? pcre2_match_context_create(memory) : NULL;
+    struct work work = { .at = from };
+
+    *out = data;
+    *code_out = -1;
+    if (!context)
+        return arena_exhausted(arena);
+    pcre2_set_callout(context, count_step, &work);
+    pcre2_set_match_limit(context, LIMIT_QUERY_REGEX_STEPS);
+    pcre2_set_depth_limit(context, LIMIT_QUERY_REGEX_STEPS);
+    pcre2_set_heap_limit(context, LIMIT_QUERY_REGEX_KIBIBYTES);
+    *code_out = pcre2_match(pattern->code, text.data ? text.data : (const uint8_t *)"", text.len,
+                            from, 0, data, context);
+    return judge_code(arena, *code_out);
+}
+
+static struct pattern_place place_of(pcre2_match_data *data, size_t group)
+{
+    const size_t *ends = pcre2_get_ovector_pointer(data) + 2 * group;
+
+    if (ends[0] == PCRE2_UNSET)
+        return (struct pattern_place){ 0 };
+    return (struct pattern_place){ .is_found = true, .start = ends[0], .end = ends[1] };
 }
 
 status pattern_match(const struct pattern *pattern, struct arena *scratch, bytes text,
                      struct pattern_place *out)
 {
     arena_position mark = arena_mark(scratch);
-    pcre2_general_context *memory = pcre2_general_context_create(take, give, scratch);
-    pcre2_match_data *data = memory ? pcre2_match_data_create(1, memory) : NULL;
-    pcre2_match_context *context = data ? pcre2_match_context_create(memory) : NULL;
-    struct work work = { 0 };
+    pcre2_match_data *data;
+    int code;
 
     *out = (struct pattern_place){ 0 };
-    if (!context)
-        return arena_exhausted(scratch);
-    pcre2_set_callout(context, count_step, &work);
-    pcre2_set_match_limit(context, LIMIT_QUERY_REGEX_STEPS);
-    pcre2_set_depth_limit(context, LIMIT_QUERY_REGEX_STEPS);
-    pcre2_set_heap_limit(context, LIMIT_QUERY_REGEX_KIBIBYTES);
-    int code = pcre2_match(pattern->code, text.data ? text.data : (const uint8_t *)"", text.len, 0,
-                           0, data, context);
-    status s = result_of(scratch, code, data, out);
-    if (s.code == OK)
-        arena_release(scratch, mark);
-    return s;
+    TRY(match_from(pattern, scratch, text, 0, 1, &data, &code));
+    if (code >= 0)
+        *out = place_of(data, 0);
+    arena_release(scratch, mark);
+    return STATUS_OK;
+}
+
+status pattern_groups(const struct pattern *pattern, struct arena *arena, bytes text, size_t from,
+                      struct pattern_groups *out)
+{
+    pcre2_match_data *data;
+    uint32_t count = 0;
+    int code;
+
+    *out = (struct pattern_groups){ 0 };
+    pcre2_pattern_info(pattern->code, PCRE2_INFO_CAPTURECOUNT, &count);
+    TRY(match_from(pattern, arena, text, from, count + 1, &data, &code));
+    if (code < 0)
+        return STATUS_OK;
+    TRY(ARENA_NEW(arena, (size_t)count + 1, &out->places));
+    out->count = (size_t)count + 1;
+    /* Groups past the last one that took part are not written by the library, but were unset before. */
+    for (size_t i = 0; i < out->count; i++)
+        out->places[i] = place_of(data, i);
+    return STATUS_OK;
 }

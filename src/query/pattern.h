@@ -26,5 +26,13 @@ struct pattern_place {
 };
 MUST_USE status pattern_match(const struct pattern *pattern, struct arena *scratch, bytes text,
                               struct pattern_place *out);
+/* The same from an offset on, with the groups in brackets: places[0] is the whole, places[i] the group with
+ * the number i, not found if it took no part. `count` is 0 if there is no match. In `arena`. */
+struct pattern_groups {
+    size_t count;
+    struct pattern_place *places;
+};
+MUST_USE status pattern_groups(const struct pattern *pattern, struct arena *arena, bytes text,
+                               size_t from, struct pattern_groups *out);
 
 #endif

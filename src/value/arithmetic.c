@@ -9,18 +9,14 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include <bid_conf.h>
-
-#include <bid_functions.h>
-
+#include "value/decimal_library.h"
 #include "value/raw.h"
-#include "value/value.h"
 
-enum { TEXT_BYTES = 64, DECIMAL_BYTES = 16 };
+enum { TEXT_BYTES = 64 };
 
 /* ---- decimals --------------------------------------------------------------------------------------- */
 
-static BID_UINT128 decimal_of_raw(const uint8_t raw[DECIMAL_BYTES])
+BID_UINT128 decimal_of_raw(const uint8_t raw[DECIMAL_BYTES])
 {
     BID_UINT128 packed;
 
@@ -89,7 +85,7 @@ static BID_UINT128 to_decimal(struct value number)
     return bid128_from_string(text, BID_ROUNDING_TO_NEAREST, &flags);
 }
 
-static status give_decimal(struct arena *arena, BID_UINT128 packed, struct value *out)
+status decimal_give(struct arena *arena, BID_UINT128 packed, struct value *out)
 {
     uint8_t raw[DECIMAL_BYTES];
 
@@ -100,7 +96,7 @@ static status give_decimal(struct arena *arena, BID_UINT128 packed, struct value
 
 status number_to_decimal(struct arena *arena, struct value number, struct value *out)
 {
-    return give_decimal(arena, to_decimal(number), out);
+    return decimal_give(arena, to_decimal(number), out);
 }
 
 static status calculate_decimal(struct arena *arena, enum number_operation operation,
@@ -126,7 +122,7 @@ static status calculate_decimal(struct arena *arena, enum number_operation opera
         result = bid128_fmod(x, y, &flags);
         break;
     }
-    return give_decimal(arena, result, out);
+    return decimal_give(arena, result, out);
 }
 
 /* ---- the others ------------------------------------------------------------------------------------- */

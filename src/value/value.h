@@ -151,6 +151,40 @@ enum number_operation {
  * NUMBER_DIVIDE, always for integers: convert one of them first). */
 MUST_USE status number_calculate(struct arena *arena, enum number_operation operation,
                                  struct value a, struct value b, struct value *out);
+/* Functions of one number: a double, or a decimal for a decimal. Outside of their domain the result is NaN or
+ * an infinity. */
+enum number_function {
+    NUMBER_ACOS,
+    NUMBER_ACOSH,
+    NUMBER_ASIN,
+    NUMBER_ASINH,
+    NUMBER_ATAN,
+    NUMBER_ATANH,
+    NUMBER_CEILING,
+    NUMBER_COS,
+    NUMBER_COSH,
+    NUMBER_DEGREES, /* of radians */
+    NUMBER_EXP,
+    NUMBER_FLOOR,
+    NUMBER_LN,
+    NUMBER_LOG10,
+    NUMBER_RADIANS, /* of degrees */
+    NUMBER_SIN,
+    NUMBER_SINH,
+    NUMBER_SQRT,
+    NUMBER_TAN,
+    NUMBER_TANH,
+    NUMBER_FUNCTIONS
+};
+MUST_USE status number_apply(struct arena *arena, enum number_function function,
+                             struct value number, struct value *out);
+/* Of two numbers: the angle of (b, a), a to the power of b, the logarithm of a to the base b. */
+enum number_pair { NUMBER_ATAN2, NUMBER_POW, NUMBER_LOG };
+MUST_USE status number_pair(struct arena *arena, enum number_pair pair, struct value a,
+                            struct value b, struct value *out);
+/* A decimal with so many places behind the point (before it if negative), half to even or cut. */
+MUST_USE status number_round_decimal(struct arena *arena, struct value number, int places,
+                                     bool is_cut, struct value *out);
 /* A number as decimal128; doubles by their first 15 digits. */
 MUST_USE status number_to_decimal(struct arena *arena, struct value number, struct value *out);
 /* False if the text is not one number and nothing else. */

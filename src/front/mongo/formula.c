@@ -4,23 +4,13 @@
  *              | [ *expression ] | any other value
  *   arguments  = expression | [ *expression ] | { *( name: expression ) } for those with named arguments
  *
- * Operators with a list of arguments are one table (formula.def); those with named arguments another, which
- * says the names in the order of the arguments. Variables are numbered by their depth, so that a formula needs
+ * Operators are one table (formula.def, formula_named.c). Variables are numbered by their depth, so that a formula needs
  * no more room than it nests.
  *
  * Threads: pure apart from the arena. Start reading at formula_parse(). */
 #include "front/mongo/formula.h"
 
 #include "front/mongo/formula_parts.h"
-
-static const struct {
-    const char *name;
-    enum formula_operator operator;
-} operators[] = {
-#define OPERATOR(text, formula) { text, FORMULA_##formula },
-#include "front/mongo/formula.def"
-#undef OPERATOR
-};
 
 bool formula_is_named(bytes name, const char *text)
 {
@@ -75,6 +65,8 @@ static status parse_variable_name(struct formula_parser *p, bytes name, const st
         return formula_leaf(p->arena, FORMULA_IS_CURRENT, 0, out);
     if (formula_is_named(name, "NOW"))
         return formula_leaf(p->arena, FORMULA_IS_NOW, 0, out);
+    if (formula_is_named(name, "CLUSTER_TIME"))
+        return formula_leaf(p->arena, FORMULA_IS_CLUSTER_TIME, 0, out);
     if (formula_is_named(name, "REMOVE"))
         return formula_leaf(p->arena, FORMULA_IS_REMOVED, 0, out);
     if (find_variable(p->scope, name, &number))
@@ -165,57 +157,12 @@ status formula_parse_list(struct formula_parser *p, bytes array, struct formula_
     return STATUS_OK;
 }
 
-static status check_arity(struct formula_parser *p, bytes name, enum formula_operator operator,
-                          size_t count)
-{
-    struct formula_arity arity = formula_arity(operator);
-
-    if (count >= arity.least && count <= arity.most)
-        return STATUS_OK;
-    if (arity.least == arity.most)
-        return fault_raise(p->arena, p->fault, 16020,
-                           "Expression %.*s takes exactly %zu arguments. %zu were passed in.",
-                           (int)name.len, (const char *)name.data, arity.least, count);
-    return fault_raise(
-        p->arena, p->fault, 28667,
-        "Expression %.*s takes at least %zu arguments, and at most %zu, but %zu were "
-        "passed in.",
-        (int)name.len, (const char *)name.data, arity.least, arity.most, count);
-}
-
-static status parse_listed(struct formula_parser *p, struct field call,
-                           enum formula_operator operator, const struct formula ** out)
-{
-    struct formula_arguments arguments;
-
-    if (call.value.type == VALUE_ARRAY) {
-        TRY(formula_parse_list(p, value_document(call.value), &arguments));
-    } else {
-        arguments.count = 1;
-        TRY(ARENA_NEW(p->arena, 1, &arguments.items));
-        TRY(formula_parse_value(p, call.value, &arguments.items[0]));
-    }
-    TRY(check_arity(p, call.name, operator, arguments.count));
-    return formula_call(p->arena, operator, 0, arguments.items, arguments.count, out);
-}
-
 static status parse_call(struct formula_parser *p, struct field call, const struct formula **out)
 {
-    bool is_done;
+    const struct formula_row *row = formula_row_find(call.name);
 
-    if (formula_is_named(call.name, "$literal") || formula_is_named(call.name, "$const"))
-        return formula_literal(p->arena, call.value, out);
-    TRY(formula_parse_named(p, call, out, &is_done));
-    if (is_done)
-        return STATUS_OK;
-    for (size_t i = 0; i < ARRAY_COUNT(operators); i++) {
-        if (formula_is_named(call.name, operators[i].name))
-            return parse_listed(p, call, operators[i].operator, out);
-    }
-    if (formula_is_named(call.name, "$function") || formula_is_named(call.name, "$accumulator"))
-        return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
-                           "%.*s is not supported: this server runs no JavaScript",
-                           (int)call.name.len, (const char *)call.name.data);
+    if (row)
+        return formula_row_parse(p, row, call, out);
     return fault_raise(p->arena, p->fault, ERROR_InvalidPipelineOperator,
                        "Unrecognized expression '%.*s'", (int)call.name.len,
                        (const char *)call.name.data);

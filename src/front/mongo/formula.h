@@ -22,6 +22,14 @@ MUST_USE status formula_parse(struct arena *arena, struct value expression,
  * for FORMULA_VARIABLES_MAX. `let` may be empty. */
 MUST_USE status formula_parse_let(struct arena *arena, bytes let, struct formula_run *run,
                                   const struct formula_scope **out, struct fault *fault);
+/* { input, method, p } of $percentile and { input, method } of $median; the shares are an array of numbers, or
+ * one number. */
+MUST_USE status formula_parse_percentile(struct arena *arena, struct field call,
+                                         const struct formula_scope *scope,
+                                         const struct formula **input_out, struct value *shares_out,
+                                         struct fault *fault);
+/* One line of a table for each operator: name, arguments, what it does. */
+void formula_describe(struct buffer *out);
 /* The fault that a run of the query room has ended with. */
 MUST_USE status formula_fault(struct arena *arena, const struct formula_run *run, status failed,
                               struct fault *fault);

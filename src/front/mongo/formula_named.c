@@ -1,38 +1,62 @@
-/* Formula named: operators of expressions whose arguments have names.
+/* Formula named: the table of operators of expressions, and those that it describes fully.
  *
- * Most are a row of one table: the operator and its names in the order of its arguments, those that must be
- * there first. Those that bind variables or nest deeper have functions of their own.
+ * A row says how an operator takes its arguments: as a list, by names, as a date with or without a zone, or in
+ * a way of its own (formula_special.c). The table is sorted by name.
  *
- * Threads: pure apart from the arena. Start reading at formula_parse_named(). */
+ * Threads: pure apart from the arena. Start reading at formula_row_parse(). */
 #include "front/mongo/formula_parts.h"
 
-enum { NAMES_MAX = 4 };
+#include <stdlib.h>
 
-struct named {
+enum { NAMES_MAX = 11 };
+
+enum row_shape { ROW_LIST, ROW_DATE, ROW_NAMES, ROW_SPECIAL };
+
+struct formula_row {
     const char *name;
+    enum row_shape shape;
     enum formula_operator operator;
     size_t least;
     const char *arguments[NAMES_MAX];
+    formula_special *special;
+    const char *sentence; /* NULL: that of the operator */
 };
 
-static const struct named table[] = {
-    {"$dateToString", FORMULA_date_to_string, 1, { "date", "format", "onNull" }    },
-    { "$ltrim",       FORMULA_trim_left,      1, { "input", "chars" }              },
-    { "$regexMatch",  FORMULA_regex_match,    2, { "input", "regex", "options" }   },
-    { "$replaceAll",  FORMULA_replace_all,    3, { "input", "find", "replacement" }},
-    { "$replaceOne",  FORMULA_replace_one,    3, { "input", "find", "replacement" }},
-    { "$rtrim",       FORMULA_trim_right,     1, { "input", "chars" }              },
-    { "$setField",    FORMULA_set_field,      3, { "field", "value", "input" }     },
-    { "$trim",        FORMULA_trim,           1, { "input", "chars" }              },
-    { "$unsetField",  FORMULA_unset_field,    2, { "field", "input" }              },
+#define DATE_NAMES "date", "timezone"
+
+static const struct formula_row table[] = {
+#define OPERATOR(name, formula) { name, ROW_LIST, FORMULA_##formula, 0, { NULL }, NULL, NULL },
+#define DATED(name, formula) { name, ROW_DATE, FORMULA_##formula, 1, { DATE_NAMES }, NULL, NULL },
+#define NAMED(name, formula, least, ...) \
+    { name, ROW_NAMES, FORMULA_##formula, least, { __VA_ARGS__ }, NULL, NULL },
+#define SPECIAL(name, function, sentence) \
+    { name, ROW_SPECIAL, FORMULA_COUNT, 0, { NULL }, formula_special_##function, sentence },
+#include "front/mongo/formula.def"
+#undef OPERATOR
+#undef DATED
+#undef NAMED
+#undef SPECIAL
 };
+
+static int compare_name(const void *name, const void *row)
+{
+    return bytes_compare(*(const bytes *)name,
+                         bytes_of_text(((const struct formula_row *)row)->name));
+}
+
+const struct formula_row *formula_row_find(bytes name)
+{
+    return bsearch(&name, table, ARRAY_COUNT(table), sizeof(table[0]), compare_name);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------ */
 
 static int say_len(bytes name)
 {
     return (int)name.len;
 }
 
-static status missing(struct formula_parser *p, bytes name, const char *argument)
+status formula_missing(struct formula_parser *p, bytes name, const char *argument)
 {
     return fault_raise(p->arena, p->fault, 40415, "Missing '%s' parameter to %.*s", argument,
                        say_len(name), (const char *)name.data);
@@ -45,7 +69,7 @@ static status unknown(struct formula_parser *p, bytes name, bytes argument)
                        (const char *)argument.data);
 }
 
-static status need_object(struct formula_parser *p, struct field call)
+status formula_need_object(struct formula_parser *p, struct field call)
 {
     if (call.value.type == VALUE_DOCUMENT)
         return STATUS_OK;
@@ -55,8 +79,8 @@ static status need_object(struct formula_parser *p, struct field call)
 }
 
 /* No other names than these. */
-static status check_names(struct formula_parser *p, struct field call, const char *const *names,
-                          size_t count)
+status formula_check_names(struct formula_parser *p, struct field call, const char *const *names,
+                           size_t count)
 {
     struct document_walk walk = document_fields(value_document(call.value));
     struct field field;
@@ -71,256 +95,131 @@ static status check_names(struct formula_parser *p, struct field call, const cha
     return STATUS_OK;
 }
 
-static status parse_argument(struct formula_parser *p, struct field call, const char *name,
-                             bool is_needed, const struct formula **out)
+status formula_parse_argument(struct formula_parser *p, struct field call, const char *name,
+                              bool is_needed, const struct formula **out)
 {
     struct value value;
 
     *out = NULL;
-    if (document_find(value_document(call.value), name, &value))
-        return formula_parse_value(p, value, out);
-    return is_needed ? missing(p, call.name, name) : STATUS_OK;
-}
-
-/* Dates are shown as they are in UTC; a zone that would change them is refused, not passed over. */
-static status check_zone(struct formula_parser *p, struct field call)
-{
-    static const char *const utc[] = { "UTC", "GMT", "Etc/UTC", "Z", "+00:00", "+0000", "+00" };
-    struct value zone;
-
-    if (!document_find(value_document(call.value), "timezone", &zone))
-        return STATUS_OK;
-    for (size_t i = 0; zone.type == VALUE_STRING && i < ARRAY_COUNT(utc); i++) {
-        if (formula_is_named(value_text(zone), utc[i]))
-            return STATUS_OK;
+    if (document_find(value_document(call.value), name, &value)) {
+        bool is_zone = value.type == VALUE_STRING && value_text(value).len &&
+                       value_text(value).data[0] != '$' && strcmp(name, "timezone") == 0;
+        return is_zone ? formula_zone(p->arena, value, out) : formula_parse_value(p, value, out);
     }
-    return fault_raise(
-        p->arena, p->fault, 40485,
-        "%.*s knows only the time zone \"UTC\" in this version; leave \"timezone\" out",
-        say_len(call.name), (const char *)call.name.data);
+    return is_needed ? formula_missing(p, call.name, name) : STATUS_OK;
 }
 
-static status parse_row(struct formula_parser *p, struct field call, const struct named *row,
-                        const struct formula **out)
+static status parse_names(struct formula_parser *p, struct field call,
+                          const struct formula_row *row, const struct formula **out)
 {
-    const char *const names[] = { row->arguments[0], row->arguments[1], row->arguments[2],
-                                  row->arguments[3],
-                                  formula_is_named(call.name, "$dateToString") ? "timezone"
-                                                                               : NULL };
     const struct formula *args[NAMES_MAX];
     size_t count = 0;
 
-    TRY(need_object(p, call));
-    TRY(check_names(p, call, names, ARRAY_COUNT(names)));
-    TRY(check_zone(p, call));
+    TRY(formula_need_object(p, call));
+    TRY(formula_check_names(p, call, row->arguments, NAMES_MAX));
     for (; count < NAMES_MAX && row->arguments[count]; count++)
-        TRY(parse_argument(p, call, row->arguments[count], count < row->least, &args[count]));
+        TRY(formula_parse_argument(p, call, row->arguments[count], count < row->least,
+                                   &args[count]));
     while (count > row->least && !args[count - 1])
         count--;
     return formula_call(p->arena, row->operator, 0, args, count, out);
 }
 
-/* ---- variables -------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------ */
 
-status formula_bind(struct formula_parser *p, bytes name)
+static status check_arity(struct formula_parser *p, bytes name, struct formula_arity arity,
+                          size_t count)
 {
-    struct formula_scope *inner;
-    uint32_t number = p->scope ? p->scope->number + 1 : 0;
-
-    if (name.len == 0 || (name.data[0] >= 'A' && name.data[0] <= 'Z') || name.data[0] == '$')
-        return fault_raise(p->arena, p->fault, 16867,
-                           "'%.*s' starts with an invalid character for a user variable name",
-                           say_len(name), (const char *)name.data);
-    if (number >= FORMULA_VARIABLES_MAX)
-        return fault_raise(p->arena, p->fault, ERROR_BadValue,
-                           "an expression has more than %d variables within each other",
-                           FORMULA_VARIABLES_MAX);
-    TRY(ARENA_NEW(p->arena, 1, &inner));
-    *inner = (struct formula_scope){ .around = p->scope, .name = name, .number = number };
-    p->scope = inner;
-    return STATUS_OK;
-}
-
-static status parse_let(struct formula_parser *p, struct field call, const struct formula **out)
-{
-    const struct formula_scope *outside = p->scope;
-    const struct formula *args[FORMULA_VARIABLES_MAX + 1];
-    struct value vars, in;
-    struct field field;
-    size_t count = 1;
-
-    TRY(need_object(p, call));
-    TRY(check_names(p, call, (const char *const[]){ "vars", "in" }, 2));
-    if (!document_find(value_document(call.value), "vars", &vars) || vars.type != VALUE_DOCUMENT)
-        return missing(p, call.name, "vars");
-    if (!document_find(value_document(call.value), "in", &in))
-        return missing(p, call.name, "in");
-    struct document_walk walk = document_fields(value_document(vars));
-    while (document_next(&walk, &field)) {
-        const struct formula_scope *inside = p->scope;
-        if (count > FORMULA_VARIABLES_MAX)
-            return fault_raise(p->arena, p->fault, ERROR_BadValue,
-                               "$let has more than %d variables", FORMULA_VARIABLES_MAX);
-        p->scope = outside;
-        TRY(formula_parse_value(p, field.value, &args[count++]));
-        p->scope = inside;
-        TRY(formula_bind(p, field.name));
-    }
-    uint32_t first = outside ? outside->number + 1 : 0;
-    TRY(formula_parse_value(p, in, &args[0]));
-    p->scope = outside;
-    return formula_call(p->arena, FORMULA_let, first, args, count, out);
-}
-
-static status take_as(struct formula_parser *p, struct field call, bytes *out)
-{
-    struct value as;
-
-    *out = BYTES_LITERAL("this");
-    if (!document_find(value_document(call.value), "as", &as))
+    if (count >= arity.least && count <= arity.most)
         return STATUS_OK;
-    if (as.type != VALUE_STRING)
-        return fault_raise(p->arena, p->fault, ERROR_FailedToParse, "'as' must be a string");
-    *out = value_text(as);
-    return STATUS_OK;
+    if (arity.least == arity.most)
+        return fault_raise(p->arena, p->fault, 16020,
+                           "Expression %.*s takes exactly %zu arguments. %zu were passed in.",
+                           (int)name.len, (const char *)name.data, arity.least, count);
+    return fault_raise(
+        p->arena, p->fault, 28667,
+        "Expression %.*s takes at least %zu arguments, and at most %zu, but %zu were "
+        "passed in.",
+        (int)name.len, (const char *)name.data, arity.least, arity.most, count);
 }
 
-/* $map { input, as, in } and $filter { input, as, cond, limit } */
-static status parse_each(struct formula_parser *p, struct field call,
-                         enum formula_operator operator, const struct formula ** out)
+static status parse_list(struct formula_parser *p, struct field call, const struct formula_row *row,
+                         const struct formula **out)
 {
-    bool is_map = operator== FORMULA_array_map;
-    const char *body = is_map ? "in" : "cond";
-    const struct formula_scope *outside = p->scope;
-    const struct formula *args[3] = { NULL, NULL, NULL };
-    bytes as;
+    struct formula_arity arity = formula_arity(row->operator);
+    struct formula_arguments arguments;
 
-    TRY(need_object(p, call));
-    TRY(check_names(p, call, (const char *const[]){ "input", "as", body, is_map ? NULL : "limit" },
-                    4));
-    TRY(parse_argument(p, call, "input", true, &args[0]));
-    if (!is_map)
-        TRY(parse_argument(p, call, "limit", false, &args[2]));
-    TRY(take_as(p, call, &as));
-    TRY(formula_bind(p, as));
-    uint32_t number = p->scope->number;
-    TRY(parse_argument(p, call, body, true, &args[1]));
-    p->scope = outside;
-    return formula_call(p->arena, operator, number, args, args[2] ? 3 : 2, out);
-}
-
-static status parse_reduce(struct formula_parser *p, struct field call, const struct formula **out)
-{
-    const struct formula_scope *outside = p->scope;
-    const struct formula *args[3];
-
-    TRY(need_object(p, call));
-    TRY(check_names(p, call, (const char *const[]){ "input", "initialValue", "in" }, 3));
-    TRY(parse_argument(p, call, "input", true, &args[0]));
-    TRY(parse_argument(p, call, "initialValue", true, &args[1]));
-    TRY(formula_bind(p, BYTES_LITERAL("this")));
-    uint32_t number = p->scope->number;
-    TRY(formula_bind(p, BYTES_LITERAL("value")));
-    TRY(parse_argument(p, call, "in", true, &args[2]));
-    p->scope = outside;
-    return formula_call(p->arena, FORMULA_array_reduce, number, args, 3, out);
-}
-
-/* ---- choices ---------------------------------------------------------------------------------------- */
-
-static status parse_cond(struct formula_parser *p, struct field call, const struct formula **out)
-{
-    const struct formula *args[3];
-    struct formula_arguments list;
-
+    if (row->shape == ROW_DATE)
+        arity.most = 1;
     if (call.value.type == VALUE_ARRAY) {
-        TRY(formula_parse_list(p, value_document(call.value), &list));
-        if (list.count != 3)
-            return fault_raise(p->arena, p->fault, 16020,
-                               "Expression $cond takes exactly 3 arguments. %zu were passed in.",
-                               list.count);
-        return formula_call(p->arena, FORMULA_cond, 0, list.items, 3, out);
+        TRY(formula_parse_list(p, value_document(call.value), &arguments));
+    } else {
+        arguments.count = 1;
+        TRY(ARENA_NEW(p->arena, 1, &arguments.items));
+        TRY(formula_parse_value(p, call.value, &arguments.items[0]));
     }
-    TRY(need_object(p, call));
-    TRY(check_names(p, call, (const char *const[]){ "if", "then", "else" }, 3));
-    TRY(parse_argument(p, call, "if", true, &args[0]));
-    TRY(parse_argument(p, call, "then", true, &args[1]));
-    TRY(parse_argument(p, call, "else", true, &args[2]));
-    return formula_call(p->arena, FORMULA_cond, 0, args, 3, out);
+    TRY(check_arity(p, call.name, arity, arguments.count));
+    return formula_call(p->arena, row->operator, 0, arguments.items, arguments.count, out);
 }
 
-static status parse_switch(struct formula_parser *p, struct field call, const struct formula **out)
+/* Is it a document of names, not one that is an expression? */
+static bool has_names(struct value value)
 {
-    const struct formula **args;
-    struct value branches;
-    struct field branch;
-    size_t count = 0;
+    struct document_walk walk;
+    struct field first;
 
-    TRY(need_object(p, call));
-    TRY(check_names(p, call, (const char *const[]){ "branches", "default" }, 2));
-    if (!document_find(value_document(call.value), "branches", &branches) ||
-        branches.type != VALUE_ARRAY || document_field_count(value_document(branches)) == 0)
-        return fault_raise(p->arena, p->fault, 40068,
-                           "$switch requires at least one branch in an array 'branches'.");
-    TRY(ARENA_NEW(p->arena, 2 * document_field_count(value_document(branches)) + 1, &args));
-    struct document_walk walk = document_fields(value_document(branches));
-    while (document_next(&walk, &branch)) {
-        branch.name = call.name;
-        TRY(need_object(p, branch));
-        TRY(check_names(p, branch, (const char *const[]){ "case", "then" }, 2));
-        TRY(parse_argument(p, branch, "case", true, &args[count++]));
-        TRY(parse_argument(p, branch, "then", true, &args[count++]));
-    }
-    TRY(parse_argument(p, call, "default", false, &args[count]));
-    return formula_call(p->arena, FORMULA_switch, 0, args, count + 1, out);
+    if (value.type != VALUE_DOCUMENT)
+        return false;
+    walk = document_fields(value_document(value));
+    return document_next(&walk, &first) && !(first.name.len && first.name.data[0] == '$');
 }
 
-/* $getField: a name, or { field, input } */
-static status parse_get_field(struct formula_parser *p, struct field call,
-                              const struct formula **out)
+status formula_row_parse(struct formula_parser *p, const struct formula_row *row, struct field call,
+                         const struct formula **out)
 {
-    const struct formula *args[2] = { NULL, NULL };
-    struct value field;
-    bool is_whole = call.value.type == VALUE_DOCUMENT &&
-                    document_find(value_document(call.value), "field", &field);
-
-    if (!is_whole) {
-        if (call.value.type == VALUE_STRING)
-            TRY(formula_literal(p->arena, call.value, &args[0]));
-        else
-            TRY(formula_parse_value(p, call.value, &args[0]));
-        return formula_call(p->arena, FORMULA_get_field, 0, args, 1, out);
+    switch (row->shape) {
+    case ROW_SPECIAL:
+        return row->special(p, call, out);
+    case ROW_NAMES:
+        return parse_names(p, call, row, out);
+    case ROW_DATE:
+        if (has_names(call.value))
+            return parse_names(p, call, row, out);
+        break;
+    case ROW_LIST:
+        break;
     }
-    TRY(check_names(p, call, (const char *const[]){ "field", "input" }, 2));
-    TRY(parse_argument(p, call, "field", true, &args[0]));
-    TRY(parse_argument(p, call, "input", false, &args[1]));
-    return formula_call(p->arena, FORMULA_get_field, 0, args, args[1] ? 2 : 1, out);
+    return parse_list(p, call, row, out);
 }
 
-status formula_parse_named(struct formula_parser *p, struct field call, const struct formula **out,
-                           bool *is_done_out)
+/* ---- the page --------------------------------------------------------------------------------------- */
+
+static void describe_arguments(const struct formula_row *row, struct buffer *out)
 {
-    *is_done_out = true;
-    if (formula_is_named(call.name, "$cond"))
-        return parse_cond(p, call, out);
-    if (formula_is_named(call.name, "$switch"))
-        return parse_switch(p, call, out);
-    if (formula_is_named(call.name, "$let"))
-        return parse_let(p, call, out);
-    if (formula_is_named(call.name, "$map"))
-        return parse_each(p, call, FORMULA_array_map, out);
-    if (formula_is_named(call.name, "$filter"))
-        return parse_each(p, call, FORMULA_array_filter, out);
-    if (formula_is_named(call.name, "$reduce"))
-        return parse_reduce(p, call, out);
-    if (formula_is_named(call.name, "$getField"))
-        return parse_get_field(p, call, out);
-    if (formula_is_named(call.name, "$rand"))
-        return formula_call(p->arena, FORMULA_rand, 0, NULL, 0, out);
+    bool is_special = row->shape == ROW_SPECIAL;
+
+    for (size_t i = 0; i < NAMES_MAX && row->arguments[i]; i++)
+        buffer_append_format(out, "%s%s%s", i ? ", " : "", row->arguments[i],
+                             i < row->least ? "" : "?");
+    if (row->shape == ROW_DATE)
+        buffer_append_text(out, ", or the date alone");
+    if (row->shape != ROW_LIST)
+        return;
+    struct formula_arity arity = formula_arity(row->operator);
+    buffer_append_format(out, is_special ? "" : "%zu", arity.least);
+    if (arity.most == LIMIT_QUERY_ARGUMENTS)
+        buffer_append_text(out, " or more");
+    else if (arity.most != arity.least)
+        buffer_append_format(out, " to %zu", arity.most);
+}
+
+void formula_describe(struct buffer *out)
+{
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
-        if (formula_is_named(call.name, table[i].name))
-            return parse_row(p, call, &table[i], out);
+        const struct formula_row *row = &table[i];
+        buffer_append_format(out, "| `%s` | ", row->name);
+        describe_arguments(row, out);
+        buffer_append_format(out, " | %s |\n",
+                             row->sentence ? row->sentence : formula_sentence(row->operator));
     }
-    *is_done_out = false;
-    return STATUS_OK;
 }

@@ -1,0 +1,97 @@
+/* Statistics: spread and percentiles of numbers.
+ *
+ * The spread is kept as a mean and a sum of squares around it, which stays exact where a sum of squares alone
+ * would cancel. Percentiles are numbers that are there, none in between.
+ *
+ * Pure. */
+#include "query/statistics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void spread_add(struct spread *spread, double number)
+{
+    double off = number - spread->mean;
+
+    spread->count++;
+    spread->mean += off / (double)spread->count;
+    spread->squares += off * (number - spread->mean);
+}
+
+void spread_remove(struct spread *spread, double number)
+{
+    if (spread->count <= 1) {
+        *spread = (struct spread){ 0 };
+        return;
+    }
+    double off = number - spread->mean;
+    spread->count--;
+    spread->mean -= off / (double)spread->count;
+    spread->squares -= off * (number - spread->mean);
+}
+
+status spread_give(const struct spread *spread, struct arena *arena, bool is_sample,
+                   struct value *out)
+{
+    uint64_t least = is_sample ? 2 : 1;
+
+    *out = (struct value){ .type = VALUE_NULL };
+    if (spread->count < least)
+        return STATUS_OK;
+    double squares = spread->squares < 0 ? 0 : spread->squares;
+    return value_of_double(arena, sqrt(squares / (double)(spread->count - least + 1)), out);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    if (isnan(x) || isnan(y))
+        return isnan(y) - isnan(x);
+    return (x > y) - (x < y);
+}
+
+void percentile_sort(double *numbers, size_t count)
+{
+    if (count > 1)
+        qsort(numbers, count, sizeof(*numbers), compare_numbers);
+}
+
+double percentile_of(const double *sorted, size_t count, double p)
+{
+    double rank = ceil(p * (double)count) - 1;
+
+    ASSERT(count > 0);
+    if (!(rank > 0))
+        return sorted[0];
+    return sorted[rank >= (double)count ? count - 1 : (size_t)rank];
+}
+
+status percentile_give(struct arena *arena, double *numbers, size_t count, struct value shares,
+                       struct value *out)
+{
+    struct buffer built = buffer_in(arena);
+    size_t begun = document_begin(&built), at = 0;
+    struct field share;
+
+    percentile_sort(numbers, count);
+    *out = (struct value){ .type = VALUE_NULL };
+    if (shares.type != VALUE_ARRAY)
+        return count ? value_of_double(arena,
+                                       percentile_of(numbers, count, value_as_double(shares)), out)
+                     : STATUS_OK;
+    struct document_walk walk = document_fields(value_document(shares));
+    while (document_next(&walk, &share)) {
+        struct value number = { .type = VALUE_NULL };
+        char name[24];
+        if (count)
+            TRY(value_of_double(arena, percentile_of(numbers, count, value_as_double(share.value)),
+                                &number));
+        int len = snprintf(name, sizeof(name), "%zu", at++);
+        document_append(&built, bytes_of(name, (size_t)len), number);
+    }
+    document_end(&built, begun);
+    *out = (struct value){ .type = VALUE_ARRAY };
+    return buffer_finish(&built, &out->raw);
+}
