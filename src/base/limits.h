@@ -117,8 +117,8 @@
 #define LIMIT_PIPELINE_STAGE_BYTES (100 * 1024 * 1024)
 #define LIMIT_PIPELINE_STAGES 1000
 #define LIMIT_VIEW_DEPTH 20 /* views below a view */
-/* State of a page, in bytes: clients carry it in a header, which has to be short. */
-#define LIMIT_QUERY_STATE_BYTES (8 * 1024)
+/* State of a page, in bytes: clients carry it in a header, which with its seal and in base64 has 1 KB at most. */
+#define LIMIT_QUERY_STATE_BYTES 752
 
 /* ---- the faces ---- */
 /* Resources in one page of a feed unless the client says otherwise, and bytes of a page in any case. */

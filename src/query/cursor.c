@@ -68,6 +68,15 @@ static status take_ranked(struct cursor *c)
     return STATUS_OK;
 }
 
+bool cursor_range_of(const struct plan *plan, bytes position, size_t *out)
+{
+    for (*out = 0; *out < plan->range_count; ++*out) {
+        if (plan->is_ranked || range_holds(&plan->ranges[*out], position))
+            return true;
+    }
+    return false;
+}
+
 /* Which range the position lies in; those before it are done. */
 static status find_range(struct cursor *c)
 {
@@ -75,10 +84,8 @@ static status find_range(struct cursor *c)
         return take_ranked(c);
     if (!is_document_key(c, 1))
         return bad_position();
-    for (c->at = 0; c->at < c->plan->range_count; c->at++) {
-        if (range_holds(&c->plan->ranges[c->at], c->after))
-            return STATUS_OK;
-    }
+    if (cursor_range_of(c->plan, c->after, &c->at))
+        return STATUS_OK;
     /* The scalars have ranges whatever is there, so it was a shape. */
     if (c->plan->rest_prefix.len == 0)
         return bad_position();
@@ -133,6 +140,13 @@ status cursor_open(struct cursor *c, const struct plan *plan, const struct query
 {
     *c = (struct cursor){ .plan = plan, .source = source, .after = after, .explain = explain };
     return after.len ? skip_to_position(c) : STATUS_OK;
+}
+
+void cursor_begin_at(struct cursor *c, size_t number, bytes from)
+{
+    c->at = number;
+    c->from = from;
+    c->after = BYTES_NONE;
 }
 
 /* ---- walking ---------------------------------------------------------------------------------------- */
@@ -201,7 +215,23 @@ static status open_keys(struct cursor *c)
                               .is_end_inclusive = true,
                               .after = c->after };
 
+    if (c->from.len)
+        spec.start = c->from;
     return scan_open(c->source->request, c->source->collection, &spec, &c->scan);
+}
+
+/* The row itself is the first one. */
+static status begin_with(struct cursor *c, struct scan_spec *spec)
+{
+    struct buffer row = buffer_in(c->source->request->arena);
+
+    buffer_append(&row, plan_range_prefix(c->plan, c->at));
+    buffer_append(&row, c->from);
+    c->from = BYTES_NONE;
+    if (!spec->is_reverse)
+        return buffer_finish(&row, &spec->start);
+    spec->is_end_inclusive = true;
+    return buffer_finish(&row, &spec->end);
 }
 
 static status open_range(struct cursor *c)
@@ -218,6 +248,8 @@ static status open_range(struct cursor *c)
         TRY(buffer_finish(&after, &spec.after));
         c->after = BYTES_NONE;
     }
+    if (c->from.len)
+        TRY(begin_with(c, &spec));
     if (c->plan->range_count == 1)
         return scan_open(c->source->request, c->source->collection, &spec, &c->scan);
     /* One scan serves all ranges. */

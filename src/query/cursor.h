@@ -17,6 +17,7 @@ struct cursor {
     struct query_explain *explain;
     size_t at;   /* number of the range, point or item that comes next */
     bytes after; /* a position, until it was found */
+    bytes from;  /* or the first row to take in that range, without its prefix */
     struct scan *scan;
     bool is_placed; /* ACCESS_INDEX: the scan stands in range number `at` */
     struct scan_row row;
@@ -31,6 +32,10 @@ struct cursor {
 MUST_USE status cursor_open(struct cursor *cursor, const struct plan *plan,
                             const struct query_source *source, bytes after,
                             struct query_explain *explain);
+/* The number of the range that a position lies in; false if none holds it. Of a composite index: see there. */
+bool cursor_range_of(const struct plan *plan, bytes position, size_t *out);
+/* From the first living row of range number `number` on, if `from` is empty, otherwise from the row that is there. */
+void cursor_begin_at(struct cursor *cursor, size_t number, bytes from);
 /* The next living document; its key is known then, its content after cursor_load. */
 MUST_USE status cursor_next(struct cursor *cursor, bool *has_out);
 MUST_USE status cursor_load(struct cursor *cursor);

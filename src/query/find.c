@@ -92,14 +92,14 @@ static status read_position(struct find *f, const struct index **index_out)
 static status open_sorter(struct find *f)
 {
     static const struct query plain = { 0 };
-    struct sort_entry after = { 0 };
+    struct place after = { 0 };
     size_t keep = LIMIT_QUERY_SORT_ROWS;
 
     if (f->after.len) {
         struct reader reader = reader_of(f->after);
-        after.order_key = reader_bytes(&reader, reader_u32(&reader));
-        after.key = reader.rest;
-        if (reader.is_failed || after.key.len == 0)
+        uint32_t order_len = reader_u32(&reader);
+        after = place_of(reader.rest);
+        if (reader.is_failed || reader.rest.len <= order_len)
             return bad_position();
     }
     if (f->wanted.wanted && f->wanted.wanted < keep)

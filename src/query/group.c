@@ -17,6 +17,8 @@
 
 /* How much of all its values together orders a group, and of each at least; beyond that they are told apart. */
 enum { KEY_BYTES = 384, VALUE_BYTES_MIN = 16 };
+/* With all that tells them apart; it travels in the state of a page. */
+enum { WHOLE_KEY_BYTES = 512 };
 enum { FIRST_ROOM = 64, KEEP_MIN = 512 };
 
 status groups_open(struct groups *g, const struct query *query, size_t wanted, const bytes *after)
@@ -170,6 +172,7 @@ static status make_key(const struct groups *g, struct evaluation *e, struct valu
         if (i == 0)
             first_out->len = key.len < room ? key.len : room;
     }
+    sorter_cut(&key, 0, WHOLE_KEY_BYTES);
     TRY(buffer_finish(&key, out));
     first_out->data = out->data;
     return STATUS_OK;

@@ -89,9 +89,7 @@ static status begin_plan(struct run *run)
     run->page->explain.path = run->plan.path;
     run->page->explain.is_decided = run->plan.is_decided;
     run->page->explain.is_sorted = is_collected(run->state.mode);
-    bytes after = is_collected(run->state.mode) ? BYTES_NONE : run->state.position;
-    s = cursor_open(&run->cursor, &run->plan, run->source, after, &run->page->explain);
-    return s.code == INVALID ? run_refuse_state(run, s) : s;
+    return run_open_cursor(run);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
@@ -296,9 +294,10 @@ static status run_page(struct run *run, bytes state)
     TRY(begin_plan(run));
     TRY(evaluation_open(&run->evaluation, run->query, run->arena));
     status s = run_mode(run);
+    if (s.code == OK && !run->is_finished)
+        s = run_leave_state(run);
     cursor_close(&run->cursor);
-    TRY(s);
-    return run->is_finished ? STATUS_OK : state_write(run->arena, &run->state, &run->page->state);
+    return s;
 }
 
 status query_run_page(const struct query *query, const struct query_source *source,

@@ -117,6 +117,14 @@ MUST_USE status query_run_page(const struct query *query, const struct query_sou
                                const struct query_limits *limits, bytes state, query_sink *sink,
                                void *context, struct query_page *out);
 
+/* The position of a scan by key, for whoever walks a partition or all of them without a query: in as few bytes as the
+ * state of a page, however long keys are. */
+MUST_USE status query_leave_scan(struct request *request, const struct collection *collection,
+                                 const struct scan_spec *spec, bytes position, bytes *state_out);
+/* Makes a scan go on behind it; with an empty state it begins. `*is_over_out`: there is nothing behind it. INVALID. */
+MUST_USE status query_return_to_scan(struct request *request, const struct collection *collection,
+                                     bytes state, struct scan_spec *spec, bool *is_over_out);
+
 /* Can an index give the order that the query asks for? Languages differ in whether they sort otherwise. */
 enum query_order_fault {
     ORDER_SERVED,       /* or not an order by plain paths */

@@ -88,30 +88,53 @@ static status bind_group(struct run *run, const struct groups *groups, size_t nu
     return groups_bind(groups, number, &run->evaluation);
 }
 
+/* `*is_wanted_out`: it gives a row. */
+static status place_group(struct run *run, const struct groups *groups, size_t number,
+                          struct sort_entry *out, bool *is_wanted_out)
+{
+    *out = (struct sort_entry){ .key = groups->items[number].key };
+    *is_wanted_out = true;
+    TRY(bind_group(run, groups, number));
+    return is_by_key(run->query) ? STATUS_OK : run_order_key(run, &out->order_key, is_wanted_out);
+}
+
 static status put_in_order(struct run *run, const struct groups *groups, struct sorter *sorter)
 {
     for (size_t i = 0; i < groups_count(groups); i++) {
-        struct sort_entry entry = { .key = groups->items[i].key };
-        bool has_output = true;
-        TRY(bind_group(run, groups, i));
-        if (!is_by_key(run->query))
-            TRY(run_order_key(run, &entry.order_key, &has_output));
+        struct sort_entry entry;
+        bool has_output;
+        TRY(place_group(run, groups, i, &entry, &has_output));
         if (has_output)
             TRY(sorter_add(sorter, entry));
     }
     return sorter_finish(sorter);
 }
 
+static status note_groups(struct run *run, const struct sorter *sorter, void *context,
+                          struct place_maker *maker)
+{
+    const struct groups *groups = context;
+
+    for (size_t i = 0; i < groups_count(groups); i++) {
+        struct sort_entry entry;
+        bool has_output;
+        TRY(place_group(run, groups, i, &entry, &has_output));
+        struct place_key place = sorter_place(sorter, &entry);
+        place_note(maker, &place);
+    }
+    return STATUS_OK;
+}
+
 /* In the order of keys nothing else has to be known but how many pages there were; so many bytes, in the end. */
 static bytes count_page(const struct run *run)
 {
     static const uint8_t pages[PAGES_BY_SCAN] = { 0 };
-    size_t count = run->state.order_key.len;
+    size_t count = run->state.pages.len;
 
     return bytes_of(pages, count < PAGES_BY_SCAN ? count + 1 : count);
 }
 
-static status give(struct run *run, const struct groups *groups, const struct sorter *sorter)
+static status give(struct run *run, struct groups *groups, const struct sorter *sorter)
 {
     bool has_dropped = sorter->has_dropped || groups->has_dropped;
     size_t at = 0;
@@ -126,9 +149,9 @@ static status give(struct run *run, const struct groups *groups, const struct so
     run->is_finished = run->state.remaining == 0 || (at == sorter->count && !has_dropped);
     if (run->is_finished || at == 0)
         return STATUS_OK;
-    TRY(arena_copy(run->arena,
-                   is_by_key(run->query) ? count_page(run) : sorter->entries[at - 1].order_key,
-                   &run->state.order_key));
+    if (!is_by_key(run->query))
+        return run_stand_behind(run, sorter, at - 1, note_groups, groups);
+    run->state.pages = count_page(run);
     return arena_copy(run->arena, sorter->entries[at - 1].key, &run->state.position);
 }
 
@@ -165,7 +188,7 @@ static status take_order(struct run *run, struct groups *groups)
     struct plan plan;
     bool is_found;
 
-    if (run->state.order_key.len < PAGES_BY_SCAN || value.len == 0 || !run->source->collection)
+    if (run->state.pages.len < PAGES_BY_SCAN || value.len == 0 || !run->source->collection)
         return STATUS_OK;
     ordered.orders = &order;
     ordered.order_count = 1;
@@ -188,16 +211,13 @@ static status take_order(struct run *run, struct groups *groups)
 static status run_in(struct run *run, struct groups *groups, struct sorter *sorter)
 {
     bool is_cut = is_by_key(run->query);
-    const struct sort_entry after = { .order_key = is_cut ? BYTES_NONE : run->state.order_key,
-                                      .key = run->state.position };
-
     TRY(groups_open(groups, run->query, is_cut ? run_wanted_rows(run) : 0,
-                    is_cut && run->is_resumed ? &after.key : NULL));
+                    is_cut && run->is_resumed ? &run->state.position : NULL));
     if (is_cut && run->is_resumed)
         TRY(take_order(run, groups));
     TRY(collect(run, groups));
     TRY(sorter_open(sorter, run->arena, run_wanted_rows(run), run->query,
-                    run->is_resumed ? &after : NULL));
+                    run->is_resumed ? &run->after : NULL));
     TRY(put_in_order(run, groups, sorter));
     return give(run, groups, sorter);
 }

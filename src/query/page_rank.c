@@ -23,6 +23,8 @@ enum {
     /* So many times the rows that are asked for are ranked, and never less than LEAST_CANDIDATES. */
     CANDIDATES_PER_ROW = 10,
     LEAST_CANDIDATES = 1000,
+    /* What counts may take of the state; if they are more, they are made again for every page. */
+    COUNTS_BYTES = 450,
 };
 
 /* ---- counts ----------------------------------------------------------------------------------------- */
@@ -70,9 +72,12 @@ status run_rank(struct run *run)
         return STATUS_OK;
     TRY(rank_open(run->arena, run->query->rank, &rank));
     run->evaluation.ranks = rank;
-    if (!run->is_resumed) {
+    if (!run->is_resumed || run->state.sums.len == 0) {
         TRY(count_all(run, rank));
-        return rank_write(rank, run->arena, &run->state.sums);
+        TRY(rank_write(rank, run->arena, &run->state.sums));
+        if (run->state.sums.len > COUNTS_BYTES)
+            run->state.sums = BYTES_NONE;
+        return STATUS_OK;
     }
     status s = rank_read(rank, run->state.sums);
     return s.code == INVALID ? run_refuse_state(run, s) : s;

@@ -123,7 +123,8 @@ static status find(struct filter *f, bool *is_done_out)
         struct buffer key = buffer_in(run->scratch);
         cursor_append_key(&run->cursor, &key);
         TRY(buffer_finish(&key, &entry.key));
-        f->matches += bytes_compare(entry.key, run->state.position) > 0;
+        f->matches += place_compare(&run->after, &(struct place_key){ .first = entry.key }, NULL) >
+                      0;
         TRY(sorter_add(&f->found, entry));
     }
     return STATUS_OK;
@@ -168,7 +169,6 @@ static status filter(struct filter *f, bool *is_done_out)
 
 status run_filtered(struct run *run, bool *is_done_out)
 {
-    struct sort_entry after = { .key = run->state.position };
     struct filter f = { .run = run, .wanted = run_wanted_rows(run) };
 
     *is_done_out = false;
@@ -180,7 +180,7 @@ status run_filtered(struct run *run, bool *is_done_out)
     if (f.documents < FEW_DOCUMENTS || !is_page_enough(run, &size))
         return STATUS_OK;
     status s = sorter_open(&f.found, run->arena, f.wanted, run->query,
-                           run->state.position.len ? &after : NULL);
+                           run->state.position.len ? &run->after : NULL);
     if (s.code == OK)
         s = filter(&f, is_done_out);
     sorter_close(&f.found);

@@ -34,23 +34,31 @@ status run_order_key(struct run *run, bytes *out, bool *has_output_out)
     return buffer_finish(&key, out);
 }
 
+/* One step; `*is_wanted_out`: it was a row that has a place. */
+static status next_entry(struct run *run, bool is_key_descending, struct sort_entry *out,
+                         bool *has_out, bool *is_wanted_out)
+{
+    TRY(run_next_row(run, has_out, is_wanted_out));
+    if (*has_out && *is_wanted_out)
+        TRY(run_order_key(run, &out->order_key, is_wanted_out));
+    if (!*has_out || !*is_wanted_out)
+        return STATUS_OK;
+    struct buffer key = buffer_in(run->scratch);
+    cursor_append_key(&run->cursor, &key);
+    rows_append_place(&run->rows, is_key_descending, &key);
+    return buffer_finish(&key, &out->key);
+}
+
 static status collect(struct run *run, struct sorter *sorter)
 {
     for (;;) {
         struct sort_entry entry;
         bool has_row, is_wanted;
-        TRY(run_next_row(run, &has_row, &is_wanted));
+        TRY(next_entry(run, sorter->is_key_descending, &entry, &has_row, &is_wanted));
         if (!has_row)
             return sorter_finish(sorter);
         if (is_wanted)
-            TRY(run_order_key(run, &entry.order_key, &is_wanted));
-        if (!is_wanted)
-            continue;
-        struct buffer key = buffer_in(run->scratch);
-        cursor_append_key(&run->cursor, &key);
-        rows_append_place(&run->rows, sorter->is_key_descending, &key);
-        TRY(buffer_finish(&key, &entry.key));
-        TRY(sorter_add(sorter, entry));
+            TRY(sorter_add(sorter, entry));
     }
 }
 
@@ -81,12 +89,41 @@ status run_give_entry(struct run *run, const struct sorter *sorter, size_t numbe
     return is_there ? run_give(run) : STATUS_OK;
 }
 
-/* Where the next page goes on. */
-static status stand_behind(struct run *run, const struct sort_entry *entry)
+/* Looks at all rows once more, because a place that is too long has to be told from those of all others. */
+static status note_all(struct run *run, const struct sorter *sorter, void *context,
+                       struct place_maker *maker)
 {
-    TRY(arena_copy(run->arena, entry->order_key, &run->state.order_key));
-    return arena_copy(run->arena, run->query->is_distinct ? BYTES_NONE : entry->key,
-                      &run->state.position);
+    (void)context;
+    run->rows.is_open = false;
+    cursor_close(&run->cursor);
+    TRY(cursor_open(&run->cursor, &run->plan, run->source, BYTES_NONE, &run->page->explain));
+    for (;;) {
+        struct sort_entry entry;
+        bool has_row, is_wanted;
+        TRY(next_entry(run, sorter->is_key_descending, &entry, &has_row, &is_wanted));
+        if (!has_row)
+            return STATUS_OK;
+        struct place_key place = sorter_place(sorter, &entry);
+        if (is_wanted)
+            place_note(maker, &place);
+    }
+}
+
+status run_stand_behind(struct run *run, const struct sorter *sorter, size_t number,
+                        run_note_places *note_places, void *context)
+{
+    struct place_key place = sorter_place(sorter, &sorter->entries[number]);
+    struct buffer whole = buffer_in(run->arena);
+    size_t room = state_room(&run->state);
+    struct place_maker maker;
+
+    if (1 + place.first.len + place.second.len <= room) {
+        place_write_whole(&whole, &place);
+        return buffer_finish(&whole, &run->state.position);
+    }
+    TRY(place_begin(run->arena, &place, room, &maker));
+    TRY(note_places(run, sorter, context, &maker));
+    return place_finish(&maker, run->arena, room, &run->state.position);
 }
 
 static status give_sorted(struct run *run, const struct sorter *sorter)
@@ -96,7 +133,8 @@ static status give_sorted(struct run *run, const struct sorter *sorter)
     for (; at < sorter->count && !run_is_full(run) && run->state.remaining; at++)
         TRY(run_give_entry(run, sorter, at));
     run->is_finished = run->state.remaining == 0 || (at == sorter->count && !sorter->has_dropped);
-    return run->is_finished || at == 0 ? STATUS_OK : stand_behind(run, &sorter->entries[at - 1]);
+    return run->is_finished || at == 0 ? STATUS_OK
+                                       : run_stand_behind(run, sorter, at - 1, note_all, NULL);
 }
 
 size_t run_wanted_rows(const struct run *run)
@@ -112,14 +150,13 @@ size_t run_wanted_rows(const struct run *run)
 
 status run_sorted(struct run *run)
 {
-    struct sort_entry after = { .order_key = run->state.order_key, .key = run->state.position };
     struct sorter sorter;
 
     TRY(run_rank(run));
     if (run->query->rank && run->query->rank->part_count)
         return run_fused(run);
     status s = sorter_open(&sorter, run->arena, run_wanted_rows(run), run->query,
-                           run->is_resumed ? &after : NULL);
+                           run->is_resumed ? &run->after : NULL);
 
     if (s.code == OK)
         s = collect(run, &sorter);

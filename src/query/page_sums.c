@@ -6,6 +6,9 @@
 #include "query/aggregate.h"
 #include "query/run.h"
 
+/* What sums may take of the state; the rest is for the position. */
+enum { SUMS_BYTES = 450 };
+
 status run_give_sums(struct run *run, const struct sums *sums)
 {
     arena_reset(run->scratch);
@@ -22,6 +25,23 @@ static status count_by_figures(struct run *run, struct sums *sums)
     TRY(collection_figures(run->source->request, run->source->collection, &figures));
     sums_add_rows(sums, figures.documents);
     return run_give_sums(run, sums);
+}
+
+/* Long texts among the sums do not travel: then the page works on as if it were a fresh one. */
+static status end_page(struct run *run, const struct sums *sums, bool *is_ended_out)
+{
+    const struct query_explain *explain = &run->page->explain;
+    bytes written;
+
+    TRY(sums_write(sums, &written));
+    *is_ended_out = written.len <= SUMS_BYTES;
+    if (*is_ended_out) {
+        run->state.sums = written;
+        return run_stand_here(run);
+    }
+    run->rows_before = explain->rows + explain->joined;
+    run->loaded_before = explain->loaded_bytes;
+    return STATUS_OK;
 }
 
 status run_aggregate(struct run *run)
@@ -44,10 +64,12 @@ status run_aggregate(struct run *run)
             sums_add_rows(&sums, 1);
         else if (is_wanted)
             TRY(sums_add(&sums, &run->evaluation));
-        if (run_is_worn_out(run) && run->plan.choice.access != ACCESS_SLOTS &&
-            sums_travel(run->query))
-            break;
+        bool may_end = run_is_worn_out(run) && run->plan.choice.access != ACCESS_SLOTS &&
+                       sums_travel(run->query),
+             is_ended = false;
+        if (may_end)
+            TRY(end_page(run, &sums, &is_ended));
+        if (is_ended)
+            return STATUS_OK;
     }
-    TRY(run_stand_here(run));
-    return sums_write(&sums, &run->state.sums);
 }

@@ -4,6 +4,7 @@
 
 #include "query/aggregate.h"
 #include "query/cursor.h"
+#include "query/place.h"
 #include "query/rows.h"
 #include "query/state.h"
 
@@ -19,8 +20,10 @@ struct run {
     struct plan plan;
     struct cursor cursor;
     struct evaluation evaluation;
-    struct rows rows;        /* of the document that is bound */
-    struct page_state state; /* of this page, moving on */
+    struct rows rows;               /* of the document that is bound */
+    struct page_state state;        /* of this page, moving on */
+    struct place after;             /* where the page before ended, if its position is a place */
+    const uint8_t *position_before; /* that the state came with */
     bool is_resumed;
     bool is_returning; /* at a document of the page before: the cursor has not moved yet */
     bool is_finished;
@@ -48,10 +51,23 @@ bool run_is_full(const struct run *run);
 bool run_is_worn_out(const struct run *run);
 
 struct sorter;
+/* Tells the maker of every place that there is. */
+typedef status run_note_places(struct run *run, const struct sorter *sorter, void *context,
+                               struct place_maker *maker);
+/* The next page goes on behind the entry with this number. */
+MUST_USE status run_stand_behind(struct run *run, const struct sorter *sorter, size_t number,
+                                 run_note_places *note_places, void *context);
 /* Fetches the document of an entry again, and gives its row; those that are skipped need not be fetched. */
 MUST_USE status run_give_entry(struct run *run, const struct sorter *sorter, size_t number);
 /* How many rows of an order fill the page, those that are skipped included. */
 size_t run_wanted_rows(const struct run *run);
+
+/* ---- where a page ends (page_place.c) ----------------------------------------------------------------- */
+
+/* Begins the walk where the page before ended. */
+MUST_USE status run_open_cursor(struct run *run);
+/* What the next page needs. */
+MUST_USE status run_leave_state(struct run *run);
 
 /* ---- in the order in which documents lie ------------------------------------------------------------- */
 

@@ -45,6 +45,18 @@ void sorter_append_value(struct buffer *out, const struct query_rules *rules, st
         out->len = start + room;
 }
 
+/* What is cut off is told apart by two independent hashes. */
+void sorter_cut(struct buffer *out, size_t start, size_t room)
+{
+    if (out->is_failed || out->len - start <= room)
+        return;
+    bytes whole = bytes_of(out->data + start, out->len - start);
+    uint64_t first = bytes_hash(whole, 1), second = bytes_hash(whole, first + 2);
+    out->len = start + room;
+    buffer_append_u64(out, first);
+    buffer_append_u64(out, second);
+}
+
 void sorter_append_identity(struct buffer *out, const struct query_rules *rules, struct value value,
                             size_t room)
 {
@@ -53,14 +65,7 @@ void sorter_append_identity(struct buffer *out, const struct query_rules *rules,
     if (rules->is_field_order_free && field_order_make(out->arena, value, &value).code != OK)
         out->is_failed = true;
     append_place(out, rules, value, false);
-    if (out->is_failed || out->len - start <= room)
-        return;
-    /* What is cut off is told apart by two independent hashes. */
-    bytes whole = bytes_of(out->data + start, out->len - start);
-    uint64_t first = bytes_hash(whole, 1), second = bytes_hash(whole, first + 2);
-    out->len = start + room;
-    buffer_append_u64(out, first);
-    buffer_append_u64(out, second);
+    sorter_cut(out, start, room);
 }
 
 static int compare_order(const void *a, const void *b)
@@ -96,7 +101,7 @@ static entry_order *order_of(const struct sorter *s)
 }
 
 status sorter_open(struct sorter *s, struct arena *arena, size_t keep, const struct query *query,
-                   const struct sort_entry *after)
+                   const struct place *after)
 {
     *s = (struct sorter){ .is_distinct = query->is_distinct, .has_after = after != NULL };
     s->is_key_descending = query->order_count == 1 && query->orders[0].is_descending;
@@ -182,11 +187,19 @@ static status tidy_up(struct sorter *s)
     return STATUS_OK;
 }
 
+struct place_key sorter_place(const struct sorter *s, const struct sort_entry *entry)
+{
+    return (struct place_key){ .first = entry->order_key,
+                               .second = s->is_distinct ? BYTES_NONE : entry->key,
+                               .is_second_reversed = s->is_key_descending };
+}
+
 status sorter_add(struct sorter *s, struct sort_entry entry)
 {
     struct arena *arena = s->arenas[s->in_use];
+    struct place_key place = sorter_place(s, &entry);
 
-    if (s->has_after && order_of(s)(&entry, &s->after) <= 0)
+    if (s->has_after && place_compare(&s->after, &place, NULL) <= 0)
         return STATUS_OK;
     if (s->is_full && order_of(s)(&entry, &s->last) > 0) {
         s->has_dropped = true;

@@ -76,17 +76,25 @@ static status take_document(struct call *call, struct scan *scan, struct page *p
     return page->elements.is_failed ? arena_exhausted(call->arena) : STATUS_OK;
 }
 
-static status fill_page(struct call *call, const struct item_scope *scope, struct scan *scan,
-                        struct page *page)
+static status leave(struct call *call, const struct item_scope *scope, const struct scan_spec *spec,
+                    bytes last)
+{
+    bytes state;
+
+    TRY(query_leave_scan(&call->request, call->collection, spec, last, &state));
+    continuation_add(call, "items", scope->token_scope, state);
+    return STATUS_OK;
+}
+
+static status fill_page(struct call *call, const struct item_scope *scope,
+                        const struct scan_spec *spec, struct scan *scan, struct page *page)
 {
     struct scan_row row;
     bytes last = BYTES_NONE;
 
     while (scan_next(scan, &row)) {
-        if (page->count == scope->page_size || page->elements.len >= LIMIT_FEED_PAGE_BYTES) {
-            continuation_add(call, "items", scope->token_scope, last);
-            return STATUS_OK;
-        }
+        if (page->count == scope->page_size || page->elements.len >= LIMIT_FEED_PAGE_BYTES)
+            return leave(call, scope, spec, last);
         page->work.rows_visited++;
         TRY(take_document(call, scan, page));
         if (page->count == scope->page_size || page->elements.len >= LIMIT_FEED_PAGE_BYTES)
@@ -95,23 +103,37 @@ static status fill_page(struct call *call, const struct item_scope *scope, struc
     return scan_status(scan);
 }
 
+/* One page, from where the one before has ended. */
+static status list(struct call *call, const struct item_scope *scope, bytes state,
+                   struct page *page)
+{
+    struct scan_spec spec = { .start = scope->partition.encoded,
+                              .end = scope->partition.encoded,
+                              .is_end_inclusive = true };
+    struct scan *scan;
+    bool is_over;
+
+    status s = query_return_to_scan(&call->request, call->collection, state, &spec, &is_over);
+    if (s.code == INVALID)
+        return call_fail(call, FAIL_CONTINUATION, NULL);
+    TRY(s);
+    if (is_over)
+        return STATUS_OK;
+    TRY(scan_open(&call->request, call->collection, &spec, &scan));
+    s = fill_page(call, scope, &spec, scan, page);
+    scan_close(scan);
+    return s;
+}
+
 status serve_item_list(struct call *call)
 {
     struct page page = { .elements = buffer_in(call->arena) };
     struct item_scope scope;
-    struct scan *scan;
-    bytes after;
+    bytes state;
 
     TRY(item_scope_open(call, 0, &scope));
-    TRY(continuation_open(call, "items", scope.token_scope, &after));
-    struct scan_spec spec = { .start = scope.partition.encoded,
-                              .end = scope.partition.encoded,
-                              .is_end_inclusive = true,
-                              .after = after };
-    TRY(scan_open(&call->request, call->collection, &spec, &scan));
-    status s = fill_page(call, &scope, scan, &page);
-    scan_close(scan);
-    TRY(s);
+    TRY(continuation_open(call, "items", scope.token_scope, &state));
+    TRY(list(call, &scope, state, &page));
     call->charge = charge_of_query(&page.work);
     return feed_reply_envelope(call, "Documents", call_container_rid(call), &page.elements,
                                page.count);
