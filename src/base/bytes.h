@@ -47,6 +47,14 @@ static inline bool bytes_equal(bytes a, bytes b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+/* For looking a name up in a table: the first byte tells most of them apart. */
+static inline bool bytes_is_text(bytes b, const char *text)
+{
+    if (b.len == 0)
+        return text[0] == '\0';
+    return (char)b.data[0] == text[0] && bytes_equal(b, bytes_of_text(text));
+}
+
 static inline bool bytes_starts_with(bytes b, bytes prefix)
 {
     return b.len >= prefix.len && (prefix.len == 0 || memcmp(b.data, prefix.data, prefix.len) == 0);

@@ -49,7 +49,7 @@ static const char *const generic_names[] = {
 bool argument_is_generic(bytes name)
 {
     for (size_t i = 0; i < ARRAY_COUNT(generic_names); i++) {
-        if (bytes_equal(name, bytes_of_text(generic_names[i])))
+        if (bytes_is_text(name, generic_names[i]))
             return true;
     }
     return false;
@@ -113,7 +113,7 @@ static status check_required(struct command *command, const char *where,
 static size_t find_row(const struct argument *table, size_t count, bytes name)
 {
     for (size_t i = 0; i < count; i++) {
-        if (bytes_equal(name, bytes_of_text(table[i].name)))
+        if (bytes_is_text(name, table[i].name))
             return i;
     }
     return count;

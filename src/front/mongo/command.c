@@ -19,6 +19,9 @@
 #include "front/mongo/retry.h"
 #include "front/mongo/session.h"
 
+/* Most replies that carry no documents fit. */
+enum { REPLY_BYTES_FIRST = 256 };
+
 static const struct command_row table[] = {
 #define COMMAND(word, function, who, traits, sentence) { #word, function, who, traits, sentence },
 #define COMMAND_NOT(word, who, traits, sentence) { #word, NULL, who, traits, sentence },
@@ -69,6 +72,39 @@ static status find_command(struct command *command)
 
 /* ---- generic fields --------------------------------------------------------------------------------- */
 
+/* What any command may carry and the dispatcher looks at. */
+enum generic {
+    GENERIC_DATABASE,
+    GENERIC_TIME_LIMIT,
+    GENERIC_SESSION,
+    GENERIC_NUMBER,
+    GENERIC_START,
+    GENERIC_AUTOCOMMIT,
+    GENERIC_VERSION,
+    GENERIC_STRICT,
+    GENERIC_COUNT
+};
+
+/* Every command comes by here, so the fields are walked once and not once for each name. */
+static void read_generic(bytes body, struct value out[GENERIC_COUNT])
+{
+    static const char *const names[GENERIC_COUNT] = {
+        "$db",        "maxTimeMS",  "lsid",     "txnNumber", "startTransaction",
+        "autocommit", "apiVersion", "apiStrict"
+    };
+    struct document_walk walk = document_fields(body);
+    struct field field;
+
+    for (size_t i = 0; i < GENERIC_COUNT; i++)
+        out[i] = (struct value){ .type = VALUE_MISSING };
+    while (document_next(&walk, &field)) {
+        for (size_t i = 0; i < GENERIC_COUNT; i++) {
+            if (out[i].type == VALUE_MISSING && bytes_is_text(field.name, names[i]))
+                out[i] = field.value;
+        }
+    }
+}
+
 static status check_database(struct command *command)
 {
     enum { NAME_BYTES_MAX = 63 };
@@ -85,15 +121,13 @@ static status check_database(struct command *command)
     return STATUS_OK;
 }
 
-static status read_database(struct command *command)
+static status read_database(struct command *command, struct value value)
 {
-    struct value value;
-
     if (command->message->kind == WIRE_QUERY) {
         command->database = command->message->database;
         return check_database(command);
     }
-    if (!document_find(command->message->body, "$db", &value))
+    if (value.type == VALUE_MISSING)
         return command_fail(command, ERROR_Location40571, "OP_MSG requests require a $db argument");
     if (value.type != VALUE_STRING)
         return command_fail(command, ERROR_TypeMismatch,
@@ -103,11 +137,9 @@ static status read_database(struct command *command)
     return check_database(command);
 }
 
-static status read_time_limit(struct command *command)
+static status read_time_limit(struct command *command, struct value value)
 {
-    struct value value;
-
-    if (!document_find(command->message->body, "maxTimeMS", &value) || value.type == VALUE_NULL)
+    if (value.type == VALUE_MISSING || value.type == VALUE_NULL)
         return STATUS_OK;
     if (!value_is_number(value))
         return command_fail(command, ERROR_TypeMismatch, "maxTimeMS must be a number, not %s",
@@ -120,42 +152,34 @@ static status read_time_limit(struct command *command)
     return STATUS_OK;
 }
 
-static status read_session(struct command *command)
+static status read_session(struct command *command, const struct value generic[GENERIC_COUNT])
 {
-    bytes body = command->message->body;
-    struct value value;
+    struct value lsid = generic[GENERIC_SESSION];
 
-    if (document_find(body, "lsid", &value)) {
-        if (value.type != VALUE_DOCUMENT)
-            return command_fail(command, ERROR_TypeMismatch, "lsid must be an object, not %s",
-                                value_type_name(value.type));
-        command->lsid = value;
-    }
-    if (document_find(body, "txnNumber", &value) && value_as_int64(value, &command->txn_number))
-        command->has_txn_number = true;
-    if (document_find(body, "startTransaction", &value) ||
-        document_find(body, "autocommit", &value))
+    if (lsid.type != VALUE_MISSING && lsid.type != VALUE_DOCUMENT)
+        return command_fail(command, ERROR_TypeMismatch, "lsid must be an object, not %s",
+                            value_type_name(lsid.type));
+    command->lsid = lsid;
+    command->has_txn_number = value_as_int64(generic[GENERIC_NUMBER], &command->txn_number);
+    if (generic[GENERIC_START].type != VALUE_MISSING ||
+        generic[GENERIC_AUTOCOMMIT].type != VALUE_MISSING)
         return command_fail(command, ERROR_IllegalOperation,
                             "multi-document transactions are not supported by mayfly yet; writes "
                             "of one document, and of one command, are atomic by themselves");
     return STATUS_OK;
 }
 
-static status check_version(struct command *command)
+static status check_version(struct command *command, struct value version, struct value strict)
 {
-    bytes body = command->message->body;
-    struct value value, strict;
-
-    if (!document_find(body, "apiVersion", &value)) {
-        if (document_find(body, "apiStrict", &strict))
+    if (version.type == VALUE_MISSING) {
+        if (strict.type != VALUE_MISSING)
             return command_fail(command, ERROR_InvalidOptions,
                                 "Provided apiStrict value without an apiVersion");
         return STATUS_OK;
     }
-    if (value.type != VALUE_STRING || !bytes_equal(value_text(value), BYTES_LITERAL("1")))
+    if (!bytes_equal(argument_text(version), BYTES_LITERAL("1")))
         return command_fail(command, ERROR_APIVersionError, "API version must be \"1\"");
-    if (document_find(body, "apiStrict", &strict) && argument_flag(strict, false) &&
-        !(command->row->traits & TRAIT_STABLE))
+    if (argument_flag(strict, false) && !(command->row->traits & TRAIT_STABLE))
         return command_fail(command, ERROR_APIStrictError,
                             "Provided apiStrict:true, but the command %s is not in API Version 1",
                             command->row->name);
@@ -213,13 +237,16 @@ status command_check_time(struct command *command)
 
 static status run(struct command *command)
 {
+    struct value generic[GENERIC_COUNT];
+
     TRY(find_command(command));
-    TRY(read_database(command));
+    read_generic(command->message->body, generic);
+    TRY(read_database(command, generic[GENERIC_DATABASE]));
     TRY(check_place(command));
     TRY(principal_permit(command));
-    TRY(check_version(command));
-    TRY(read_time_limit(command));
-    TRY(read_session(command));
+    TRY(check_version(command, generic[GENERIC_VERSION], generic[GENERIC_STRICT]));
+    TRY(read_time_limit(command, generic[GENERIC_TIME_LIMIT]));
+    TRY(read_session(command, generic));
     if (!command->row->handler)
         return command_fail(command, ERROR_CommandNotSupported, "mayfly does not support %s: %s",
                             command->row->name, command->row->help);
@@ -259,19 +286,9 @@ static bool is_retryable(int32_t code)
 
 static void append_times(struct command *command)
 {
-    static const uint8_t no_signature[20];
     bool is_write = command->row && (command->row->traits & TRAIT_WRITE);
-    uint64_t now = face_cluster_time(command->face, is_write);
-    struct buffer *out = &command->reply;
 
-    size_t times = reply_begin(out, "$clusterTime");
-    reply_timestamp(out, "clusterTime", now);
-    size_t signature = reply_begin(out, "signature");
-    reply_binary(out, "hash", 0, bytes_of(no_signature, sizeof(no_signature)));
-    reply_int64(out, "keyId", 0);
-    document_end(out, signature);
-    document_end(out, times);
-    reply_timestamp(out, "operationTime", now);
+    reply_times(&command->reply, face_cluster_time(command->face, is_write));
 }
 
 static void render_fault(struct command *command, status outcome)
@@ -333,6 +350,7 @@ bool command_run(struct command *command)
     bool is_later = false;
 
     command->reply = buffer_in(command->arena);
+    buffer_reserve(&command->reply, REPLY_BYTES_FIRST);
     command->reply_begun = document_begin(&command->reply);
     command->lsid = (struct value){ .type = VALUE_MISSING };
     command->is_later = &is_later;

@@ -3,6 +3,7 @@
  * Start reading at serve_find(). */
 #include "front/mongo/finding.h"
 #include "front/mongo/handlers.h"
+#include "front/mongo/point.h"
 #include "front/mongo/view.h"
 
 struct find_wish {
@@ -136,9 +137,12 @@ status serve_find(struct command *command)
     const struct collection *collection;
     struct find_wish wish;
     struct stream *stream;
+    struct value id;
 
     TRY(read_wish(command, &wish));
     TRY(command_find(command, wish.stream.name, &collection));
+    if (collection && wish.stream.batch_size != 0 && point_is(collection, &wish.finding, &id))
+        return point_reply(command, collection, wish.stream.name, id);
     shape_batch(&wish);
     if (view_is_needed(wish.stream.name, collection))
         return view_find(command, &wish.finding, &wish.stream);

@@ -136,11 +136,13 @@ status command_need(struct command *command, bytes name, const struct collection
 
 static bytes join_names(struct arena *arena, bytes database, bytes name)
 {
-    const char *text = arena_format(arena, "%.*s.%.*s", (int)database.len,
-                                    (const char *)database.data, (int)name.len,
-                                    (const char *)name.data);
+    struct buffer text = buffer_in(arena);
 
-    return bytes_of_text(text ? text : "");
+    buffer_reserve(&text, database.len + 1 + name.len);
+    buffer_append(&text, database);
+    buffer_append_byte(&text, '.');
+    buffer_append(&text, name);
+    return text.is_failed ? BYTES_LITERAL("") : bytes_of(text.data, text.len);
 }
 
 bytes command_namespace(struct command *command, bytes name)

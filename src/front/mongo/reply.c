@@ -69,6 +69,25 @@ void reply_timestamp(struct buffer *out, const char *name, uint64_t timestamp)
     append_u64(out, name, VALUE_TIMESTAMP, timestamp);
 }
 
+/* The same in every reply but for two numbers, so it is copied whole. */
+void reply_times(struct buffer *out, uint64_t now)
+{
+    struct times {
+        uint8_t head[31], cluster[8], signature[63], operation_head[15], operation[8];
+    } times = {
+        .head = "\x03$clusterTime\0\x58\0\0\0\x11"
+                "clusterTime",
+        .signature = "\x03signature\0\x33\0\0\0\x05hash\0\x14\0\0\0\0"
+                     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                     "\x12keyId",
+        .operation_head = "\x11operationTime",
+    };
+
+    put_u64(times.cluster, now);
+    put_u64(times.operation, now);
+    buffer_append(out, bytes_of(&times, sizeof(times)));
+}
+
 void reply_object_id(struct buffer *out, const char *name, const uint8_t id[12])
 {
     append(out, name, VALUE_OBJECT_ID, bytes_of(id, 12));

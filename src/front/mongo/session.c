@@ -122,9 +122,11 @@ static bool is_current(const struct session *session, struct value version)
 static bool is_watch(const struct session *session, int64_t *delay_out)
 {
     bytes body = session->message.body;
-    struct value hello, version, delay;
+    struct document_walk walk = document_fields(body);
+    struct value version, delay;
+    struct field first;
 
-    return document_find(body, "hello", &hello) &&
+    return document_next(&walk, &first) && bytes_equal(first.name, BYTES_LITERAL("hello")) &&
            document_find(body, "topologyVersion", &version) && is_current(session, version) &&
            document_find(body, "maxAwaitTimeMS", &delay) && value_as_int64(delay, delay_out) &&
            *delay_out > 0 && *delay_out <= INT32_MAX;

@@ -147,6 +147,12 @@ TEST(bytes, prefixes_and_tails_are_found)
     bytes text = BYTES_LITERAL("abc");
 
     CHECK(bytes_starts_with(text, BYTES_NONE));
+    CHECK(bytes_is_text(BYTES_LITERAL("abc"), "abc"));
+    CHECK(!bytes_is_text(BYTES_LITERAL("abc"), "ab"));
+    CHECK(!bytes_is_text(BYTES_LITERAL("ab"), "abc"));
+    CHECK(!bytes_is_text(BYTES_LITERAL("b"), "abc"));
+    CHECK(bytes_is_text(BYTES_NONE, ""));
+    CHECK(!bytes_is_text(BYTES_NONE, "a"));
     CHECK(bytes_starts_with(text, BYTES_LITERAL("ab")));
     CHECK(bytes_starts_with(text, text));
     CHECK(!bytes_starts_with(text, BYTES_LITERAL("abcd")));
