@@ -7,6 +7,7 @@
  * Threads: pure apart from the arena. Start reading at pipeline_parse(). */
 #include "front/mongo/pipeline.h"
 
+#include "front/mongo/accumulator.h"
 #include "front/mongo/filter.h"
 #include "front/mongo/projection.h"
 
@@ -240,63 +241,6 @@ static status parse_unwind(struct pipeline_parser *p, struct value argument)
 
 /* ---- $group ----------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    enum accumulator_kind kind;
-} accumulators[] = {
-    {"$sum",           ACCUMULATE_SUM       },
-    { "$avg",          ACCUMULATE_AVERAGE   },
-    { "$min",          ACCUMULATE_MIN       },
-    { "$max",          ACCUMULATE_MAX       },
-    { "$first",        ACCUMULATE_FIRST     },
-    { "$last",         ACCUMULATE_LAST      },
-    { "$push",         ACCUMULATE_PUSH      },
-    { "$addToSet",     ACCUMULATE_ADD_TO_SET},
-    { "$mergeObjects", ACCUMULATE_MERGE     },
-};
-
-static status literal_one(struct pipeline_parser *p, const struct formula **out)
-{
-    struct value one;
-
-    TRY(value_of_int64(p->arena, 1, &one));
-    return formula_literal(p->arena, one, out);
-}
-
-static status parse_accumulator(struct pipeline_parser *p, struct field field,
-                                struct accumulator *out)
-{
-    struct document_walk walk;
-    struct field call, more;
-
-    if (field.value.type != VALUE_DOCUMENT)
-        return fault_raise(p->arena, p->fault, 40234,
-                           "The field '%.*s' must be an accumulator object", (int)field.name.len,
-                           (const char *)field.name.data);
-    if (field.name.len == 0 || memchr(field.name.data, '.', field.name.len))
-        return fault_raise(p->arena, p->fault, 40235,
-                           "The field name '%.*s' cannot contain '.' nor be empty",
-                           (int)field.name.len, (const char *)field.name.data);
-    walk = document_fields(value_document(field.value));
-    if (!document_next(&walk, &call) || document_next(&walk, &more))
-        return fault_raise(p->arena, p->fault, 40238,
-                           "The field '%.*s' must specify one accumulator", (int)field.name.len,
-                           (const char *)field.name.data);
-    out->name = field.name;
-    if (is_named(call.name, "$count")) {
-        out->kind = ACCUMULATE_SUM;
-        return literal_one(p, &out->of);
-    }
-    for (size_t i = 0; i < ARRAY_COUNT(accumulators); i++) {
-        if (!is_named(call.name, accumulators[i].name))
-            continue;
-        out->kind = accumulators[i].kind;
-        return formula_parse(p->arena, call.value, p->scope, &out->of, p->fault);
-    }
-    return fault_raise(p->arena, p->fault, 15952, "unknown group operator '%.*s'",
-                       (int)call.name.len, (const char *)call.name.data);
-}
-
 static status parse_group(struct pipeline_parser *p, struct value argument)
 {
     struct accumulator *made;
@@ -312,7 +256,8 @@ static status parse_group(struct pipeline_parser *p, struct value argument)
         if (is_named(field.name, "_id"))
             TRY(formula_parse(p->arena, field.value, p->scope, &stage->formula, p->fault));
         else
-            TRY(parse_accumulator(p, field, &made[stage->accumulator_count++]));
+            TRY(accumulator_parse(p->arena, field, p->scope, &made[stage->accumulator_count++],
+                                  p->fault));
     }
     if (!stage->formula)
         return fault_raise(p->arena, p->fault, 15955, "a group specification must include an _id");
@@ -331,8 +276,8 @@ static status parse_sort_by_count(struct pipeline_parser *p, struct value argume
                            "the sortByCount field must be specified as a string or as an object");
     TRY(add_stage(p, STAGE_GROUP, &stage));
     TRY(ARENA_NEW(p->arena, 1, &count));
-    *count = (struct accumulator){ .name = BYTES_LITERAL("count"), .kind = ACCUMULATE_SUM };
-    TRY(literal_one(p, &count->of));
+    *count = (struct accumulator){ .name = BYTES_LITERAL("count") };
+    TRY(accumulator_count(p->arena, count));
     TRY(formula_parse(p->arena, argument, p->scope, &stage->formula, p->fault));
     stage->accumulators = count;
     stage->accumulator_count = 1;

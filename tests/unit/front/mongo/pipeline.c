@@ -180,6 +180,11 @@ TEST(mongo_pipeline, expressions_compute_what_is_documented)
     run_table("formulas");
 }
 
+TEST(mongo_pipeline, accumulators_give_what_is_documented)
+{
+    run_table("accumulators");
+}
+
 TEST(mongo_pipeline, angles_and_bits_are_computed_as_documented)
 {
     run_table("angles");
