@@ -11,17 +11,22 @@
  * row has its stamp, which is judged anew by every reader, so it does not matter here when the dead are
  * purged. A change of policy raises the version of the collection, which is part of the question.
  *
+ * A scan knows more than a key: its rows say by which write a document came to be, in the instant that the scan
+ * sees. What a write has made of a document never changes, so the row of a write needs no turn; it is
+ * kept under the number of the write, where no question about a key finds it. Most documents that scans
+ * meet are never met again, so one is kept when it is met a second time.
+ *
  * A place is written by one thread at a time, which makes its `writing` odd; whoever finds it odd leaves it.
  * Who reads looks at `writing` before and after, and the words in between are atomic, because they may
  * change under its eyes.
  *
  * Keeps: an answer is the row as the storage had it at some moment after the question was asked, or at the
- * moment itself. Threads: any; no locks, nobody waits. */
+ * moment itself; about a write, the row that this write has made. Threads: any; no locks, nobody waits. */
 #include "engine/recall.h"
 
-#include "engine/row.h"
-
 enum { PAIRS = 8192, WORDS = RECALL_BYTES / 8 };
+/* Odd: a latch that is held, which no question is asked under. */
+#define TURN_OF_WRITES UINT64_MAX
 
 _Static_assert(RECALL_BYTES % 8 == 0, "rows are kept in whole words");
 
@@ -39,6 +44,7 @@ _Static_assert(sizeof(struct place) == 1024, "a place begins with a cache line")
 
 struct recall {
     struct place pairs[PAIRS][2];
+    _Atomic uint64_t met[PAIRS]; /* hashes of writes that scans have met last */
 };
 
 struct recall *recall_open(void)
@@ -98,25 +104,30 @@ static bool is_row_of(bytes row, bytes locator_key)
     return bytes_equal(body.key, bytes_from(locator_key, 1));
 }
 
-static bool find_in(const struct place *place, const struct recall_question *question,
-                    struct arena *arena, bytes *row_out)
+/* False if the place was written since `before`. */
+static bool copy_row(const struct place *place, uint64_t before, struct arena *arena,
+                     bytes *row_out)
 {
-    uint64_t before = get(&place->writing);
-
-    if (before % 2 == 1 || !is_answer(place, question))
-        return false;
     size_t len = get(&place->len);
     uint8_t *row = len <= RECALL_BYTES ? arena_try_take(arena, len + 7) : NULL;
+
     if (!row)
         return false;
     for (size_t i = 0; i < (len + 7) / 8; i++) {
         uint64_t word = get(&place->words[i]);
         memcpy(row + 8 * i, &word, 8);
     }
-    if (get(&place->writing) != before)
-        return false;
     *row_out = bytes_of(row, len);
-    return is_row_of(*row_out, question->key);
+    return get(&place->writing) == before;
+}
+
+static bool find_in(const struct place *place, const struct recall_question *question,
+                    struct arena *arena, bytes *row_out)
+{
+    uint64_t before = get(&place->writing);
+
+    return before % 2 == 0 && is_answer(place, question) &&
+           copy_row(place, before, arena, row_out) && is_row_of(*row_out, question->key);
 }
 
 bool recall_find(const struct recall *recall, const struct recall_question *question,
@@ -127,6 +138,38 @@ bool recall_find(const struct recall *recall, const struct recall_question *ques
     *row_out = BYTES_NONE;
     return question->turn % 2 == 0 && (find_in(&pair[0], question, arena, row_out) ||
                                        find_in(&pair[1], question, arena, row_out));
+}
+
+static uint64_t hash_of_write(const struct collection *collection, uint64_t seq)
+{
+    return bytes_hash(bytes_of(&seq, sizeof(seq)), collection->id);
+}
+
+static bool find_write_in(const struct place *place, const struct collection *collection,
+                          uint64_t seq, struct arena *arena, struct row_body *out)
+{
+    uint64_t before = get(&place->writing);
+    bytes row;
+
+    if (before % 2 == 1 || get(&place->collection_id) != collection->id ||
+        !copy_row(place, before, arena, &row))
+        return false;
+    bool is_sound = row_read_body(row, out);
+    ASSERT(is_sound);
+    return out->stamp.seq == seq;
+}
+
+bool recall_find_write(const struct recall *recall, const struct collection *collection,
+                       uint64_t seq, struct arena *arena, struct row_body *out)
+{
+    uint64_t hash = hash_of_write(collection, seq);
+    const struct place *pair = recall->pairs[pair_of(hash)];
+
+    for (size_t i = 0; i < 2; i++) {
+        if (get(&pair[i].hash) == hash && find_write_in(&pair[i], collection, seq, arena, out))
+            return true;
+    }
+    return false;
 }
 
 /* ---- keeping ---------------------------------------------------------------------------------------- */
@@ -150,13 +193,11 @@ static void put_words(struct place *place, bytes row)
     }
 }
 
-void recall_keep(struct recall *recall, const struct recall_question *question, bytes row)
+static void keep(struct recall *recall, const struct recall_question *question, bytes row)
 {
     struct place *place = choose(recall->pairs[pair_of(question->hash)], question->hash);
     uint64_t before = get(&place->writing);
 
-    if (question->turn % 2 == 1 || row.len > RECALL_BYTES)
-        return;
     if (before % 2 == 1 || !atomic_compare_exchange_strong(&place->writing, &before, before + 1))
         return;
     set(&place->turn, question->turn);
@@ -166,4 +207,26 @@ void recall_keep(struct recall *recall, const struct recall_question *question, 
     set(&place->len, row.len);
     put_words(place, row);
     set(&place->writing, before + 2);
+}
+
+void recall_keep(struct recall *recall, const struct recall_question *question, bytes row)
+{
+    if (question->turn % 2 == 0 && row.len <= RECALL_BYTES)
+        keep(recall, question, row);
+}
+
+void recall_keep_write(struct recall *recall, const struct collection *collection, uint64_t seq,
+                       bytes row)
+{
+    const struct recall_question question = { .collection = collection,
+                                              .hash = hash_of_write(collection, seq),
+                                              .turn = TURN_OF_WRITES };
+    _Atomic uint64_t *met = &recall->met[pair_of(question.hash)];
+
+    if (row.len > RECALL_BYTES)
+        return;
+    if (get(met) == question.hash)
+        keep(recall, &question, row);
+    else
+        set(met, question.hash);
 }

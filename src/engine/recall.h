@@ -5,6 +5,7 @@
 
 #include "engine/catalog.h"
 #include "engine/latch.h"
+#include "engine/row.h"
 
 enum { RECALL_BYTES = 976 }; /* of a body row; longer ones are not kept */
 
@@ -29,5 +30,13 @@ bool recall_find(const struct recall *recall, const struct recall_question *ques
                  struct arena *arena, bytes *row_out);
 /* The body row that was looked up after the question was asked. */
 void recall_keep(struct recall *recall, const struct recall_question *question, bytes row);
+
+/* What the write number `seq` has made of its document, taken apart, in the arena: for those who have seen a row of
+ * that write and so know that it is what they look for. */
+bool recall_find_write(const struct recall *recall, const struct collection *collection,
+                       uint64_t seq, struct arena *arena, struct row_body *out);
+/* Such a body row, however old; it is kept when it comes a second time. */
+void recall_keep_write(struct recall *recall, const struct collection *collection, uint64_t seq,
+                       bytes row);
 
 #endif

@@ -8,6 +8,10 @@
  * Threads: a scan belongs to its request. */
 #include "engine/state.h"
 
+/* How many documents of a scan are looked for among those that were read lately, and kept there: what is asked for
+ * again and again stands at the front, and a long scan would push everything else out. */
+enum { LOADS_RECALLED = 32 };
+
 struct scan {
     struct request *request;
     const struct collection *collection;
@@ -18,10 +22,12 @@ struct scan {
     struct storage_scan *rows;
     struct storage_range stretch; /* after scan_move: where the rows end */
     bool is_moved;
-    bytes key;
+    bool is_behind; /* `key` and `value` are the first row behind the stretch */
+    bytes key, value;
     struct stamp stamp;
     struct row_body body; /* slot scans */
     uint64_t birth_seq;
+    unsigned loaded; /* documents, up to LOADS_RECALLED */
     time_ms horizons[LANE_COUNT];
     bool has_horizons;
     struct scan_row row;
@@ -132,15 +138,32 @@ status scan_open(struct request *request, const struct collection *collection,
                              &(*out)->rows);
 }
 
+/* Does the row behind one stretch stand behind the beginning of the next one, too? Then it is the first that the
+ * next one could have. */
+static bool is_there_already(const struct scan *scan, const struct storage_range *next)
+{
+    if (!scan->is_behind)
+        return false;
+    if (next->is_reverse)
+        return bytes_compare(next->end, scan->stretch.start) <= 0 &&
+               bytes_compare(scan->key, next->end) < 0;
+    return bytes_compare(next->start, scan->stretch.end) >= 0 &&
+           bytes_compare(scan->key, next->start) >= 0;
+}
+
 status scan_move(struct scan *scan, const struct scan_spec *spec)
 {
+    struct storage_range next;
     bytes prefix;
 
     ASSERT(!scan->is_by_slot);
     TRY(key_prefix(scan, &prefix));
-    TRY(make_range(scan->request->arena, spec, prefix, &scan->stretch));
+    TRY(make_range(scan->request->arena, spec, prefix, &next));
+    scan->is_behind = is_there_already(scan, &next);
+    scan->stretch = next;
     scan->is_moved = true;
-    storage_scan_seek(scan->rows, spec->is_reverse ? scan->stretch.end : scan->stretch.start);
+    if (!scan->is_behind)
+        storage_scan_seek(scan->rows, spec->is_reverse ? next.end : next.start);
     return STATUS_OK;
 }
 
@@ -151,6 +174,7 @@ status scan_seek(struct scan *scan, bytes position)
     bytes prefix, key;
 
     ASSERT(!scan->is_by_slot);
+    scan->is_behind = false;
     status s = key_prefix(scan, &prefix);
     if (s.code == OK)
         s = join(arena, prefix, position, &key);
@@ -222,18 +246,27 @@ static bool is_behind_stretch(const struct scan *scan, bool *is_before_out)
     return stretch->is_reverse ? bytes_compare(scan->key, stretch->start) < 0 : is_high;
 }
 
+/* The row that the stretch before has left, or the next one. */
+static bool take_row(struct scan *scan)
+{
+    if (!scan->is_behind)
+        return storage_scan_next(scan->rows, &scan->key, &scan->value);
+    scan->is_behind = false;
+    return true;
+}
+
 static bool next_row(struct scan *scan)
 {
     enum verdict verdict;
     bool is_before = false;
-    bytes value;
 
-    while (storage_scan_next(scan->rows, &scan->key, &value)) {
-        if (scan->is_moved && is_behind_stretch(scan, &is_before))
+    while (take_row(scan)) {
+        scan->is_behind = scan->is_moved && is_behind_stretch(scan, &is_before);
+        if (scan->is_behind)
             return false;
         if (is_before)
             continue;
-        if (!read_row(scan, value))
+        if (!read_row(scan, scan->value))
             return false;
         status s = document_judge(scan->request->engine, scan->view, scan->request->arena,
                                   scan->collection, &scan->stamp, scan->request->now, &verdict);
@@ -307,6 +340,25 @@ status scan_status(const struct scan *scan)
     return scan->failure.code != OK ? scan->failure : storage_scan_status(scan->rows);
 }
 
+/* The body that a row by key or index leads to. */
+static status load_body(struct scan *scan, struct document *out)
+{
+    const struct collection *collection = scan->collection;
+    struct engine *engine = scan->request->engine;
+    uint64_t seq = scan->stamp.seq;
+    bool is_recalled = engine->recall && scan->loaded < LOADS_RECALLED;
+
+    scan->loaded += is_recalled;
+    if (is_recalled &&
+        recall_find_write(engine->recall, collection, seq, scan->request->arena, &scan->body))
+        return STATUS_OK;
+    TRY(body_read(engine, scan->view, collection->state->partition, &scan->stamp, &out->pin,
+                  &scan->body));
+    if (is_recalled)
+        recall_keep_write(engine->recall, collection, seq, out->pin.value);
+    return STATUS_OK;
+}
+
 status scan_document(struct scan *scan, struct document *out)
 {
     *out = (struct document){
@@ -316,8 +368,7 @@ status scan_document(struct scan *scan, struct document *out)
         .own_ttl = scan->stamp.own_ttl,
     };
     if (!scan->is_by_slot)
-        TRY(body_read(scan->request->engine, scan->view, scan->collection->state->partition,
-                      &scan->stamp, &out->pin, &scan->body));
+        TRY(load_body(scan, out));
     out->bson = scan->body.document;
     out->birth_seq = scan->body.birth_seq;
     metrics_add(scan->request->engine->metrics, METRIC_documents_read_total, 1);

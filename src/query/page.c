@@ -174,13 +174,24 @@ status run_return_to_row(struct run *run)
     return s.code == INVALID ? run_refuse_state(run, s) : s;
 }
 
+/* Is the row the document itself, for somebody who knows what to do with it? */
+static bool is_whole_document(const struct run *run)
+{
+    const struct expression *output = run->query->output;
+
+    return run->source->whole_sink && run->evaluation.document &&
+           output->kind == EXPRESSION_VARIABLE && output->number == 0;
+}
+
 status run_give(struct run *run)
 {
     struct query_explain *explain = &run->page->explain;
-    struct value row;
+    const bool is_whole = is_whole_document(run);
+    struct value row = { .type = VALUE_DOCUMENT };
     size_t len = 0;
 
-    TRY(evaluate(&run->evaluation, run->query->output, &row));
+    if (!is_whole)
+        TRY(evaluate(&run->evaluation, run->query->output, &row));
     if (value_kind_of(row) == KIND_MISSING)
         return STATUS_OK;
     if (run->state.skip) {
@@ -189,7 +200,10 @@ status run_give(struct run *run)
     }
     if (run->state.remaining == 0)
         return STATUS_OK;
-    TRY(run->sink(run->context, row, &len));
+    if (is_whole)
+        TRY(run->source->whole_sink(run->context, run->evaluation.document, &len));
+    else
+        TRY(run->sink(run->context, row, &len));
     if (run->state.remaining != QUERY_UNLIMITED)
         run->state.remaining--;
     explain->output_count++;

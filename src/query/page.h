@@ -47,6 +47,9 @@ struct query_meaning {
     struct value vectors; /* an array of { path: '/a/b', distanceFunction: name }, or missing */
 };
 
+/* Gets a row that is a whole document, as it is stored; says how many bytes it made of it. */
+typedef status query_document_sink(void *context, const struct document *document, size_t *len_out);
+
 struct query_source {
     /* The documents of a collection ... */
     struct request *request;
@@ -55,6 +58,9 @@ struct query_source {
     bytes partition;
     const struct query_decoration *decoration; /* may be NULL */
     const struct query_meaning *meaning;       /* may be NULL */
+    /* Is given rows that are whole documents in place of the sink, with the same context, and shows what decoration
+     * would; so nobody has to join stored and shown fields first. NULL: the sink gets all rows. */
+    query_document_sink *whole_sink;
     /* ... or a list in memory. Without a request, the arena is said here. */
     struct arena *arena;
     const struct query_item *items;

@@ -139,8 +139,11 @@ static status run_over(struct work *work, const struct query *query, const struc
 static status run_over_documents(struct work *work, const struct query *query,
                                  const struct run *page)
 {
-    TRY(query_run_page(query, work->run->source, page->limits, page->page->state, page->sink,
-                       page->context, page->page));
+    struct query_source source = *work->run->source;
+
+    source.whole_sink = NULL; /* it belongs to the outermost sink */
+    TRY(query_run_page(query, &source, page->limits, page->page->state, page->sink, page->context,
+                       page->page));
     TRY(arena_copy(work->notes, page->page->explain.path, &page->page->explain.path));
     add_explained(&work->explain, &page->page->explain);
     return STATUS_OK;

@@ -129,8 +129,28 @@ static status check_order(struct call *call, const struct query *query,
 
 /* ---- running ---------------------------------------------------------------------------------------- */
 
+/* The rows first: it is the context of feed_take_row, too. */
+struct item_rows {
+    struct feed_rows rows;
+    struct call *call;
+};
+
+/* A row that is an item, as reading the item shows it. */
+static status take_item(void *context, const struct document *document, size_t *len_out)
+{
+    struct item_rows *items = context;
+    struct buffer *out = &items->rows.elements;
+    size_t before = out->len;
+
+    if (items->rows.count++ > 0)
+        buffer_append_byte(out, ',');
+    item_show(items->call, out, document);
+    *len_out = out->len - before;
+    return out->is_failed ? arena_exhausted(out->arena) : STATUS_OK;
+}
+
 static status run_page(struct call *call, const struct query *query, const struct item_scope *scope,
-                       struct feed_rows *rows, struct query_page *page)
+                       struct item_rows *rows, struct query_page *page)
 {
     struct query_limits limits = { .items = scope->page_size,
                                    .output_bytes = LIMIT_FEED_PAGE_BYTES };
@@ -138,6 +158,7 @@ static status run_page(struct call *call, const struct query *query, const struc
     struct query_source source = { .request = &call->request,
                                    .collection = call->collection,
                                    .meaning = &meaning,
+                                   .whole_sink = take_item,
                                    .partition = scope->partition.encoded,
                                    .arena = call->arena };
     bytes state;
@@ -151,14 +172,14 @@ static status run_page(struct call *call, const struct query *query, const struc
 
 status serve_item_query(struct call *call)
 {
-    struct feed_rows rows = { .elements = buffer_in(call->arena) };
+    struct item_rows items = { .rows.elements = buffer_in(call->arena), .call = call };
     const struct query *query;
     struct item_scope scope;
     struct query_page page = { 0 };
 
     TRY(resource_query(call, &query));
     TRY(item_scope_open(call, query->fingerprint, &scope));
-    TRY(run_page(call, query, &scope, &rows, &page));
+    TRY(run_page(call, query, &scope, &items, &page));
     struct charge_query work = { .rows_visited = page.explain.rows + page.explain.joined,
                                  .documents_loaded = page.explain.documents,
                                  .bytes_loaded = page.explain.loaded_bytes,
@@ -168,6 +189,6 @@ status serve_item_query(struct call *call)
     add_index_metrics(call, &page.explain);
     if (page.state.len > 0)
         continuation_add(call, "query", scope.token_scope, page.state);
-    return feed_reply_envelope(call, "Documents", call_container_rid(call), &rows.elements,
-                               rows.count);
+    return feed_reply_envelope(call, "Documents", call_container_rid(call), &items.rows.elements,
+                               items.rows.count);
 }

@@ -44,11 +44,11 @@ static struct recall_question ask(struct bench *bench, const char *key)
 }
 
 /* A body row as write_put_rows() makes it. */
-static bytes row_of(struct bench *bench, const char *key, const char *document)
+static bytes row_of_write(struct bench *bench, uint64_t seq, const char *key, const char *document)
 {
     bytes rest = bytes_from(bytes_of_text(key), 1), text = bytes_of_text(document);
     struct stamp stamp = {
-        .seq = 1, .written_at_s = 2, .own_ttl = TTL_ABSENT, .body_len = (uint32_t)text.len
+        .seq = seq, .written_at_s = 2, .own_ttl = TTL_ABSENT, .body_len = (uint32_t)text.len
     };
     size_t head_len = row_body_head_len(&stamp, rest.len);
     uint8_t *row;
@@ -57,6 +57,11 @@ static bytes row_of(struct bench *bench, const char *key, const char *document)
     row_write_body_head(row, &stamp, 1, rest);
     memcpy(row + head_len, text.data, text.len);
     return bytes_of(row, head_len + text.len);
+}
+
+static bytes row_of(struct bench *bench, const char *key, const char *document)
+{
+    return row_of_write(bench, 1, key, document);
 }
 
 static void keep(struct bench *bench, const char *key, const char *document)
@@ -169,6 +174,84 @@ TEST(recall, a_key_has_one_of_two_places_and_the_older_one_makes_room)
     bench_close(bench);
 }
 
+/* ---- writes that scans have met ------------------------------------------------------------------------ */
+
+/* The row of write number `seq` comes along. */
+static void meet(struct bench *bench, uint64_t seq, const char *document)
+{
+    recall_keep_write(bench->recall, &bench->collection, seq,
+                      row_of_write(bench, seq, "Lone", document));
+}
+
+static bool finds_write(struct bench *bench, uint64_t seq, const char *document)
+{
+    struct row_body body;
+
+    if (!recall_find_write(bench->recall, &bench->collection, seq, bench->arena, &body))
+        return false;
+    CHECK_EQ(body.stamp.seq, seq, "");
+    CHECK(bytes_equal(body.document, bytes_of_text(document)));
+    CHECK(bytes_equal(body.key, BYTES_LITERAL("one")));
+    return true;
+}
+
+TEST(recall, the_row_of_a_write_is_kept_when_it_is_met_again)
+{
+    struct bench *bench = bench_open();
+
+    meet(bench, 5, "five");
+    CHECK(!finds_write(bench, 5, ""));
+    meet(bench, 5, "five");
+    CHECK(finds_write(bench, 5, "five"));
+    CHECK(!finds_write(bench, 6, ""));
+    bench->collection.version = 2;
+    CHECK(finds_write(bench, 5, "five"));
+    bench->collection.id = 8;
+    CHECK(!finds_write(bench, 5, ""));
+    bench_close(bench);
+}
+
+TEST(recall, the_row_of_a_write_answers_no_question_about_its_key)
+{
+    struct bench *bench = bench_open();
+    uint16_t stripe;
+    struct latch_set latch = latch_of(bench, "Lone", &stripe);
+
+    meet(bench, 1, "old");
+    meet(bench, 1, "old");
+    CHECK(!finds(bench, "Lone", ""));
+    latch_set_take(&bench->latches, &latch);
+    CHECK(!finds(bench, "Lone", ""));
+    CHECK(finds_write(bench, 1, "old"));
+    latch_set_give(&bench->latches, &latch);
+    keep(bench, "Lone", "new");
+    CHECK(finds(bench, "Lone", "new"));
+    CHECK(finds_write(bench, 1, "old"));
+    bench_close(bench);
+}
+
+TEST(recall, many_writes_are_found_as_they_were_or_not_at_all)
+{
+    enum { WRITES = 40000 };
+    struct bench *bench = bench_open();
+    char document[16];
+    int found = 0;
+
+    for (uint64_t seq = 1; seq <= 2 * WRITES; seq++) {
+        snprintf(document, sizeof(document), "%d", (int)(seq + 1) / 2);
+        meet(bench, (seq + 1) / 2, document);
+        arena_reset(bench->arena);
+    }
+    for (uint64_t seq = 1; seq <= WRITES; seq++) {
+        snprintf(document, sizeof(document), "%d", (int)seq);
+        found += finds_write(bench, seq, document);
+        arena_reset(bench->arena);
+    }
+    CHECK(found > 12000);
+    CHECK(found <= 16384);
+    bench_close(bench);
+}
+
 /* ---- in the engine ------------------------------------------------------------------------------------ */
 
 /* Storage calls of one read. */
@@ -217,6 +300,92 @@ TEST(recall, a_recalled_document_dies_at_its_deadline_and_by_a_new_policy)
         CHECK_EQ(calls_of_read(&w, "{'_id':1}", true), 0, "");
         world_at(&w, 20000);
         CHECK_EQ(calls_of_read(&w, "{'_id':1}", false), 0, "the stamp says that it is dead");
+        world_close(&w);
+    }
+}
+
+static uint64_t calls_of_scan(struct world *w, const char *way, const char *want)
+{
+    const uint64_t before = storage_faulty_calls(w->storage);
+
+    CHECK_SCAN(w, "c", way, want);
+    return storage_faulty_calls(w->storage) - before;
+}
+
+/* The texts `v` of all documents in the order of an index. */
+static const char *values_in(struct request *request, const char *index)
+{
+    const struct collection *c = world_find(request, "c");
+    struct scan_spec spec = { .index = collection_index(c, bytes_of_text(index)) };
+    struct buffer text = buffer_in(request->arena);
+    struct document document;
+    struct scan_row row;
+    struct scan *scan;
+    struct value v;
+
+    CHECK_OK(scan_open(request, c, &spec, &scan));
+    while (scan_next(scan, &row)) {
+        CHECK_OK(scan_document(scan, &document));
+        CHECK(document_find(document.bson, "v", &v));
+        buffer_append_text(&text, text.len ? " " : "");
+        buffer_append(&text, value_text(v));
+        document_release(request, &document);
+    }
+    CHECK_OK(scan_status(scan));
+    scan_close(scan);
+    buffer_append_byte(&text, 0);
+    return (const char *)text.data;
+}
+
+TEST(recall, a_third_scan_looks_no_document_up)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", 100, "x: x");
+        for (int i = 0; i < 5; i++)
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'x':%d,'ttl':%d}", i, -i, 10 + i), OK);
+        const uint64_t first = calls_of_scan(&w, "x", "4 3 2 1 0");
+        CHECK_EQ(calls_of_scan(&w, "-x", "0 1 2 3 4"), first, "only met");
+        CHECK_EQ(calls_of_scan(&w, "x", "4 3 2 1 0"), first - 5, "");
+        CHECK_WRITTEN(world_replace(&w, "c", "{'_id':2,'x':-2,'ttl':10}"), OK);
+        CHECK_EQ(calls_of_scan(&w, "x", "4 3 2 1 0"), first - 4, "one was written since");
+        world_at(&w, 9999);
+        CHECK_EQ(calls_of_scan(&w, "key", "0 1 2 3 4"), first - 4, "");
+        world_at(&w, 10000);
+        CHECK_SCAN(&w, "c", "x", "4 3 1");
+        CHECK_WRITTEN(world_delete(&w, "c", "{'_id':3}"), OK);
+        CHECK_SCAN(&w, "c", "x", "4 1");
+        world_at(&w, 12000);
+        CHECK_SCAN(&w, "c", "key", "4");
+        world_close(&w);
+    }
+}
+
+/* A scan goes on seeing the instant at which it began, whoever keeps what meanwhile. */
+TEST(recall, a_scan_sees_the_documents_of_its_instant)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "x: x");
+        for (int i = 0; i < 3; i++)
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'x':%d,'v':'old'}", i, i), OK);
+        struct request early = world_begin(&w);
+        CHECK_STRING(world_scan_in(&early, "c", "x"), "0 1 2");
+        CHECK_WRITTEN(world_replace(&w, "c", "{'_id':1,'x':1,'v':'new'}"), OK);
+        CHECK_WRITTEN(world_delete(&w, "c", "{'_id':2}"), OK);
+        for (int i = 0; i < 3; i++) {
+            CHECK_STRING(values_in(&early, "x"), "old old old");
+            struct request late = world_begin(&w);
+            CHECK_STRING(values_in(&late, "x"), "old new");
+            world_end(&late);
+            CHECK_BYTES(world_read(&w, "c", "{'_id':1}").bson,
+                        world_document(w.arena, "{'_id':1,'x':1,'v':'new'}"), "");
+        }
+        world_end(&early);
         world_close(&w);
     }
 }

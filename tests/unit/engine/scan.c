@@ -378,3 +378,80 @@ TEST(scan, the_dead_are_skipped_without_reading_their_bodies)
     CHECK_THAT(calls < 100 * 3, "%llu storage calls", (unsigned long long)calls);
     world_close(&w);
 }
+
+/* ---- stretches ----------------------------------------------------------------------------------------- */
+
+/* Appends the ids of the rows that a scan gives, at most so many. */
+static void take_ids(struct request *request, struct scan *scan, struct buffer *text, int most)
+{
+    struct scan_row row;
+    struct document document;
+
+    for (int i = 0; i < most && scan_next(scan, &row); i++) {
+        CHECK_OK(scan_document(scan, &document));
+        buffer_append_format(text, " %d", world_id_of(document.bson));
+        document_release(request, &document);
+    }
+    CHECK_OK(scan_status(scan));
+}
+
+/* Rows with from <= x < upto. */
+static struct scan_spec stretch(struct request *request, const struct index *index, int from,
+                                int upto, bool is_reverse)
+{
+    struct buffer start = buffer_in(request->arena), end = buffer_in(request->arena);
+    struct scan_spec spec = { .index = index, .is_reverse = is_reverse };
+    struct value value;
+
+    CHECK_OK(value_of_int64(request->arena, from, &value));
+    key_append_value(&start, value, KEY_ASCENDING);
+    CHECK_OK(value_of_int64(request->arena, upto, &value));
+    key_append_value(&end, value, KEY_ASCENDING);
+    CHECK_OK(buffer_finish(&start, &spec.start));
+    CHECK_OK(buffer_finish(&end, &spec.end));
+    return spec;
+}
+
+TEST(scan, moving_through_stretches_gives_what_a_scan_of_each_gives)
+{
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "x: x");
+    for (int i = 0; i < 40; i++)
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'x':%d}", i, i / 2 * 3), OK);
+    EACH_SEED(seed, 200) {
+        struct random random = random_seeded(seed);
+        struct request request = world_begin(&w);
+        const struct collection *c = world_find(&request, "c");
+        const struct index *index = collection_index(c, BYTES_LITERAL("x"));
+        const bool is_reverse = random_below(&random, 2) == 1;
+        struct scan_spec all = { .index = index, .is_reverse = is_reverse };
+        struct buffer moved = buffer_in(request.arena), alone = buffer_in(request.arena);
+        bytes through_one, through_each;
+        struct scan *one, *each;
+        CHECK_OK(scan_open(&request, c, &all, &one));
+        int from = is_reverse ? 60 : -5;
+        for (int i = 0; i < 12; i++) {
+            /* Mostly onwards, with and without a gap, sometimes back; mostly to the end of the stretch. */
+            const int step = (int)random_below(&random, 7);
+            if (random_below(&random, 5) == 0)
+                from = (int)random_below(&random, 60);
+            const int most = random_below(&random, 3) ? 100 : (int)random_below(&random, 4);
+            struct scan_spec spec = is_reverse ? stretch(&request, index, from - step, from, true)
+                                               : stretch(&request, index, from, from + step, false);
+            CHECK_OK(scan_move(one, &spec));
+            take_ids(&request, one, &moved, most);
+            CHECK_OK(scan_open(&request, c, &spec, &each));
+            take_ids(&request, each, &alone, most);
+            scan_close(each);
+            from += (is_reverse ? -1 : 1) * (step + (int)random_below(&random, 3));
+        }
+        CHECK_OK(buffer_finish(&moved, &through_one));
+        CHECK_OK(buffer_finish(&alone, &through_each));
+        CHECK_BYTES(through_one, through_each, "");
+        scan_close(one);
+        world_end(&request);
+    }
+    world_close(&w);
+}

@@ -69,15 +69,16 @@ static status take_row(void *context, struct value row, size_t *len_out)
     return STATUS_OK;
 }
 
-static const char *shown(struct world *w, const char *sql, struct query_decoration decoration,
-                         unsigned *decorations_out)
+static const char *shown_by(struct world *w, const char *sql, struct query_decoration decoration,
+                            query_document_sink *whole_sink, unsigned *decorations_out)
 {
     const struct query_limits limits = { .items = 100 };
     struct counted counted = { .rows = buffer_in(w->arena) };
     struct request request = world_begin(w);
     struct query_source source = { .request = &request,
                                    .collection = world_find(&request, "c"),
-                                   .decoration = &decoration };
+                                   .decoration = &decoration,
+                                   .whole_sink = whole_sink };
     struct query_page page;
 
     decoration.context = &counted;
@@ -87,6 +88,12 @@ static const char *shown(struct world *w, const char *sql, struct query_decorati
     *decorations_out = counted.decorations;
     return arena_format(w->arena, "%.*s", (int)counted.rows.len,
                         counted.rows.len ? (const char *)counted.rows.data : "");
+}
+
+static const char *shown(struct world *w, const char *sql, struct query_decoration decoration,
+                         unsigned *decorations_out)
+{
+    return shown_by(w, sql, decoration, NULL, decorations_out);
 }
 
 TEST(query_page, documents_show_more_than_they_store_when_asked)
@@ -121,6 +128,57 @@ TEST(query_page, documents_show_more_than_they_store_when_asked)
         unsigned decorations;
         CHECK_STRING(shown(&w, r->sql, decoration, &decorations), r->want);
         CHECK_EQ(decorations, r->decorations, "%s", r->sql);
+    }
+    world_close(&w);
+}
+
+static status take_document(void *context, const struct document *document, size_t *len_out)
+{
+    struct counted *counted = context;
+
+    buffer_append_format(&counted->rows, "%swhole %d", counted->rows.len ? "," : "",
+                         world_id_of(document->bson));
+    *len_out = 1;
+    return STATUS_OK;
+}
+
+TEST(query_page, whole_documents_go_to_their_own_sink_and_nothing_else_does)
+{
+    static const struct {
+        const char *sql;
+        const char *want;
+    } rows[] = {
+        {"SELECT * FROM c",                                                    "whole 1,whole 2,whole 3"},
+        { "SELECT VALUE c FROM c WHERE c.a > 1",                               "whole 2,whole 3"        },
+        { "SELECT TOP 2 * FROM c ORDER BY c.a DESC",                           "whole 3,whole 2"        },
+        { "SELECT * FROM c ORDER BY c.b",                                      "whole 3,whole 2,whole 1"},
+        { "SELECT * FROM c ORDER BY c.b OFFSET 1 LIMIT 1",                     "whole 2"                },
+        { "SELECT VALUE c FROM c JOIN e IN c.e WHERE e > 1",                   "whole 1,whole 1,whole 2"},
+        { "SELECT VALUE c.a FROM c",                                           "1,2,3"                  },
+        { "SELECT VALUE e FROM c JOIN e IN c.e",                               "1,2,3,2"                },
+        { "SELECT VALUE {a: c.a} FROM c WHERE c.a = 1",                        "{\"a\":1}"              },
+        { "SELECT c FROM c WHERE c.a = 3",
+         "{\"c\":{\"_id\":3,\"a\":3,\"b\":1,\"_ts\":0,\"_v\":\"one\"}}"                                 },
+        { "SELECT DISTINCT VALUE c FROM c WHERE c.a = 3",
+         "{\"_id\":3,\"a\":3,\"b\":1,\"_ts\":0,\"_v\":\"one\"}"                                         },
+        { "SELECT VALUE d.n FROM (SELECT c.a AS n FROM c GROUP BY c.a) AS d",  "1,2,3"                  },
+        { "SELECT * FROM (SELECT DISTINCT VALUE c FROM c WHERE c.a = 3) AS d",
+         "{\"_id\":3,\"a\":3,\"b\":1,\"_ts\":0,\"_v\":\"one\"}"                                         },
+    };
+    static const bytes names[] = { BYTES_LITERAL("_ts"), BYTES_LITERAL("_v") };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "all: paths +/*");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'a':1,'b':3,'e':[1,2,3]}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'a':2,'b':2,'e':[2]}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'a':3,'b':1}"), OK);
+    EACH_ROW(rows, r) {
+        struct query_decoration decoration = { .decorate = show_version,
+                                               .names = names,
+                                               .name_count = 2 };
+        unsigned decorations;
+        CHECK_STRING(shown_by(&w, r->sql, decoration, take_document, &decorations), r->want);
     }
     world_close(&w);
 }
