@@ -426,6 +426,7 @@ static status take_row(struct find *f, struct find_row *out, bool *is_wanted_out
         TRY(match_document(f->wanted.match, &f->matching, out->document, is_wanted_out));
     if (*is_wanted_out && f->branches.count)
         TRY(is_of_branch(f, out->document, is_wanted_out));
+    f->explain.matched += *is_wanted_out;
     fill_row(f, out);
     return STATUS_OK;
 }
@@ -500,6 +501,7 @@ static status load_sorted(struct find *f, const struct sort_entry *entry, struct
         return s.code == NOT_FOUND ? STATUS_OK : s;
     f->has_document = true;
     f->explain.documents++;
+    f->explain.reloaded++;
     TRY(show(f, &out->document));
     f->matching.has_position = false;
     if (f->wanted.match)
@@ -567,6 +569,17 @@ bool find_is_over(const struct find *f)
 const struct find_explain *find_explain(const struct find *f)
 {
     return &f->explain;
+}
+
+size_t find_plans(const struct find *f, const struct find_plan **out)
+{
+    *out = f->branches.count ? f->branches.plans : &f->plan;
+    return f->branches.count ? f->branches.count : 1;
+}
+
+const struct find_request *find_wanted(const struct find *f)
+{
+    return &f->wanted;
 }
 
 /* ---- counting --------------------------------------------------------------------------------------- */

@@ -78,9 +78,22 @@ struct find_explain {
     uint64_t range_count;
     uint64_t rows;      /* keys looked at */
     uint64_t documents; /* loaded */
+    uint64_t reloaded;  /* of these, for the second time, after they were sorted */
+    uint64_t matched;   /* that fulfil the condition */
 };
 
 struct find;
+
+/* One way to the documents, told. */
+struct find_way {
+    enum find_access access;
+    const struct index *index; /* FIND_ACCESS_INDEX */
+    bool is_everything;        /* all documents are looked at */
+    bool has_many;             /* documents may have several entries */
+    bool is_reverse;
+    bool is_exact; /* keys alone decide the condition */
+    bytes bounds;  /* {field: ["[1, 5)", ...]}, by the fields of the index, or the key field */
+};
 
 /* INVALID with a message if the position is none of such a find, or its index is gone. */
 MUST_USE status find_open(const struct find_request *wanted, struct find **out);
@@ -91,6 +104,9 @@ MUST_USE status find_position(struct find *find, struct arena *arena, bytes *out
 /* There is nothing more behind the position. */
 bool find_is_over(const struct find *find);
 const struct find_explain *find_explain(const struct find *find);
+/* All ways: one, or one for each alternative of a condition; in `arena`. */
+MUST_USE status find_tell(const struct find *find, struct arena *arena, struct find_way **out,
+                          size_t *count_out);
 void find_close(struct find *find);
 
 /* How many there are; documents are only looked at where keys do not decide. `explain_out` may be NULL. */

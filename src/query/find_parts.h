@@ -44,6 +44,9 @@ struct find_plan {
     /* Stretches of keys, ascending and disjoint; walked from the last if is_reverse. */
     struct find_range *ranges;
     size_t range_count;
+    /* What each of the first fields is bounded by, of which the stretches are made; for explaining. */
+    struct find_ranges *const *fields;
+    size_t field_count;
 };
 /* Does it walk all documents by key? */
 bool find_plan_is_everything(const struct find_plan *plan);
@@ -56,6 +59,11 @@ struct find_branches {
 };
 MUST_USE status find_branches_make(const struct find_request *wanted, struct arena *arena,
                                    struct find_branches *out);
+
+/* The ways of a find: one, or one for each alternative. */
+size_t find_plans(const struct find *find, const struct find_plan **out);
+/* What it was asked for. */
+const struct find_request *find_wanted(const struct find *find);
 
 MUST_USE status find_plan_make(const struct find_request *wanted, struct arena *arena,
                                const struct index *resumed, struct find_plan *out);

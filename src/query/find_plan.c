@@ -49,6 +49,19 @@ static bool is_all_points(const struct find_ranges *ranges)
     return true;
 }
 
+/* For who asks how it is done. */
+static status keep_fields(struct planning *p, struct find_ranges *const *fields, size_t count,
+                          struct find_plan *plan)
+{
+    struct find_ranges **kept;
+
+    TRY(ARENA_NEW(p->arena, count, &kept));
+    memcpy(kept, fields, count * sizeof(*kept));
+    plan->fields = kept;
+    plan->field_count = count;
+    return STATUS_OK;
+}
+
 /* ---- by key ----------------------------------------------------------------------------------------- */
 
 static bytes key_field(const struct planning *p)
@@ -67,6 +80,7 @@ static status consider_keys(struct planning *p)
     if (field.len && wanted->by != FIND_NATURAL)
         TRY(find_ranges_of(p->arena, wanted->match, field, KEY_ASCENDING, true, &ranges));
     if (ranges) {
+        TRY(keep_fields(p, &ranges, 1, &keys.plan));
         bool is_points = is_all_points(ranges);
         keys.plan.access = is_points ? FIND_ACCESS_POINTS : FIND_ACCESS_KEYS;
         keys.score = is_points ? 10 * SCORE_POINTS : SCORE_RANGE - 5;
@@ -307,6 +321,8 @@ static status consider_index(struct planning *p, const struct index *index, bool
         TRY(take_limits(p, &bounded, plan));
     for (size_t i = 0; i < bounded.count; i++)
         TRY(multiply(p, bounded.fields[i], plan));
+    if (bounded.count > 0)
+        TRY(keep_fields(p, bounded.fields, bounded.count, plan));
     plan->is_exact = bounded.is_exact && !plan->has_many &&
                      bounded.leaves == find_leaf_count(wanted->match) && !wanted->min.len &&
                      !wanted->max.len;

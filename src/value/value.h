@@ -228,4 +228,14 @@ MUST_USE status key_take_bytes(struct arena *arena, bytes *key, bytes *plain_out
 /* How long the encoding of one value at the front of `key` is; 0 if it is not one. */
 size_t key_value_length(bytes key, enum key_order order);
 
+/* One end of a stretch of encoded values. */
+struct key_bound {
+    bytes
+        key; /* empty: no bound. One byte alone that is no point: where a kind begins, or the next one */
+    bool is_end;   /* otherwise the start */
+    bool is_point; /* the key is a value */
+};
+/* As people read it: 5, "abc", new Date(0), MinKey. */
+void key_write_bound(struct buffer *out, const struct key_bound *bound, enum key_order order);
+
 #endif

@@ -58,6 +58,13 @@ test("the indexes of a schema are made, also those that expire documents", async
     equal(await User.countDocuments({ name: "short" }), 0);
 });
 
+test("a query of a model is explained", async () => {
+    const found = await User.find({ name: "ann" }).explain("queryPlanner");
+    equal((Array.isArray(found) ? found[0] : found).queryPlanner.winningPlan.stage, "COLLSCAN");
+    const counted = await User.aggregate([{ $match: { age: { $gt: 3 } } }]).explain();
+    equal((Array.isArray(counted) ? counted[0] : counted).queryPlanner.namespace, "goose.users");
+});
+
 run({
     before: async () => {
         server = await start({ options: ["--mongo", "127.0.0.1:0"] });

@@ -65,6 +65,21 @@ test("an operation that is not there is killed without an error", async () => {
     await fails(14, admin({ killOp: 1, op: "x" }));
 });
 
+test("the driver explains finds, aggregations and writes", async () => {
+    const c = db.collection("explained");
+    await c.insertMany([{ a: 1 }, { a: 2 }, { a: 2 }]);
+    await c.createIndex({ a: 1 });
+    const found = await c.find({ a: 2 }).explain("executionStats");
+    equal(found.queryPlanner.winningPlan.inputStage.indexBounds, { a: ["[2, 2]"] });
+    equal([found.executionStats.nReturned, found.executionStats.totalDocsExamined], [2, 2]);
+    equal(found.command, { find: "explained", filter: { a: 2 }, $db: "operations" });
+    const grouped = await c.aggregate([{ $match: { a: 2 } }, { $group: { _id: "$a" } }]).explain("executionStats");
+    equal([grouped.stages.length, grouped.stages[1].nReturned], [2, 1]);
+    const updated = await c.updateMany({ a: 2 }, { $set: { b: 1 } }, { explain: "executionStats" });
+    equal(updated.executionStats.executionStages.nWouldModify, 2);
+    equal(await c.countDocuments({ b: 1 }), 0, "nothing was changed");
+});
+
 run({
     before: async () => {
         server = await start({ options: ["--mongo", "127.0.0.1:0"] });

@@ -72,6 +72,24 @@ test("collections, databases and indexes are listed from the shell", async () =>
     equal(shown, [["one", "two"], ["collection"], true, "a_1", ["_id_", "a_1"], true, true, true, "7.0", "CommandNotFound"]);
 });
 
+test("the shell explains how documents are found, and shows what runs", async () => {
+    const shown = await shell(`
+        db.plan.insertMany([{ _id: 1, a: 1 }, { _id: 2, a: 2 }, { _id: 3, a: 2 }]);
+        db.plan.createIndex({ a: 1 });
+        const found = db.plan.find({ a: 2 }).explain("executionStats");
+        show([found.queryPlanner.winningPlan.stage, found.queryPlanner.winningPlan.inputStage.indexName]);
+        show([found.executionStats.nReturned, found.executionStats.totalKeysExamined].map(Number));
+        show(db.plan.find({ b: 1 }).explain().queryPlanner.winningPlan.stage);
+        show(Number(db.plan.explain("executionStats").distinct("a", { a: 2 }).executionStats.totalDocsExamined));
+        show(db.plan.explain().aggregate([{ $match: { a: 2 } }, { $group: { _id: "$a" } }]).stages.length);
+        const removed = db.plan.explain("executionStats").findOneAndDelete({ a: 2 });
+        show([removed.executionStats.executionStages.stage, db.plan.countDocuments({})]);
+        show(db.currentOp({ ns: "admin.$cmd.aggregate" }).ok);
+        show(db.killOp(7).ok);
+    `);
+    equal(shown, [["FETCH", "a_1"], [2, 2], "COLLSCAN", 2, 2, ["DELETE", 3], 1, 1]);
+});
+
 run({
     before: async () => {
         server = await start({ options: ["--mongo", "127.0.0.1:0"] });

@@ -21,6 +21,11 @@ static void read_as_key(struct arena *arena, bytes key)
 
     ASSERT(key_value_length(key, KEY_ASCENDING) <= key.len);
     ASSERT(key_value_length(key, KEY_DESCENDING) <= key.len);
+    for (int i = 0; i < 8; i++) {
+        struct buffer text = buffer_in(arena);
+        struct key_bound bound = { .key = key, .is_end = i & 1, .is_point = i & 2 };
+        key_write_bound(&text, &bound, i & 4 ? KEY_DESCENDING : KEY_ASCENDING);
+    }
     if (key_take_bytes(arena, &rest, &plain).code == OK) {
         struct buffer again = buffer_in(arena);
         key_append_bytes(&again, plain);

@@ -8,6 +8,7 @@
  *
  * Threads: the command's that runs the batch. Start reading at serve_aggregate(). */
 #include "front/mongo/aggregate.h"
+#include "front/mongo/explain.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/hint.h"
 #include "front/mongo/origin.h"
@@ -413,6 +414,10 @@ static status parse(struct command *command, struct arena *arena, const struct a
     if (aggregating->front.match)
         aggregating->condition->match = aggregating->front.match;
     judge_stages(aggregating);
+    if (command->explain) {
+        TRY(arena_copy(command->arena, stages, &command->explain->stages));
+        command->explain->found_stages = aggregating->front.stage_count;
+    }
     return STATUS_OK;
 }
 
@@ -467,6 +472,8 @@ static status read_wish(struct command *command, struct aggregate_wish *out)
     else if (!value_is_number(command->target) || value_as_double(command->target) != 1)
         return command_fail(command, ERROR_FailedToParse,
                             "aggregate takes the name of a collection, or 1");
+    if (given[CURSOR].type == VALUE_MISSING && command->explain)
+        given[CURSOR] = (struct value){ VALUE_DOCUMENT, argument_document(given[CURSOR]) };
     if (given[CURSOR].type == VALUE_MISSING)
         return command_fail(
             command, ERROR_FailedToParse,
@@ -488,7 +495,11 @@ status serve_aggregate(struct command *command)
 {
     struct aggregate_wish wish;
     struct stream *stream;
+    struct value explains;
 
+    if (!command->explain && document_find(command->message->body, "explain", &explains) &&
+        argument_flag(explains, false))
+        return explain_run(command, command->message->body, EXPLAIN_PLAN);
     TRY(read_wish(command, &wish));
     TRY(stream_make(command, &stream));
     status s = aggregate_open(command, &wish, stream);

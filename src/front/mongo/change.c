@@ -127,6 +127,10 @@ static status upsert(struct command *command, struct changing *changing,
             TRY(update_existing(command, changing, collection, out));
         if (out->matched > 0)
             return STATUS_OK;
+        if (command->explain) {
+            out->is_upserted = true;
+            return STATUS_OK;
+        }
         TRY(command_need(command, changing->wish->name, &collection));
         TRY(insert_new(command, changing, collection, attempt >= UPSERT_ATTEMPTS_MAX, out,
                        &is_there));
@@ -211,7 +215,10 @@ static status run_statement(struct command *command, struct updating *updating, 
     status s = change_run(command, &wish, &result);
     updating->matched += result.matched + result.is_upserted;
     updating->changed += result.changed;
-    if (result.is_upserted)
+    command->work.matched += result.matched;
+    command->work.modified += result.changed;
+    command->work.upserted += result.is_upserted;
+    if (result.is_upserted && !command->explain)
         note_upserted(updating, number, result.upserted_id);
     return s;
 }

@@ -38,7 +38,7 @@ static int compare_row(const void *name, const void *row)
                          bytes_of_text(((const struct command_row *)row)->name));
 }
 
-static const struct command_row *find_row(bytes name)
+const struct command_row *command_row_of(bytes name)
 {
     return bsearch(&name, table, ARRAY_COUNT(table), sizeof(table[0]), compare_row);
 }
@@ -62,7 +62,7 @@ static status find_command(struct command *command)
         return command_fail(command, ERROR_CommandNotFound, "the message names no command");
     command->name = first.name;
     command->target = first.value;
-    command->row = find_row(first.name);
+    command->row = command_row_of(first.name);
     if (command->row &&
         (!(command->row->traits & TRAIT_TEST_ONLY) || command->face->has_test_commands))
         return STATUS_OK;

@@ -9,8 +9,10 @@
 #include "front/mongo/fault.h"
 #include "front/mongo/reply.h"
 #include "front/mongo/wire.h"
+#include "front/mongo/work.h"
 
 struct command;
+struct explain;
 struct operation;
 struct session;
 typedef status command_handler(struct command *command);
@@ -66,6 +68,8 @@ struct command {
     int64_t max_time_ms;         /* 0: no limit */
     int64_t started_ms;          /* monotonic */
     struct operation *operation; /* NULL unless others can see it */
+    struct explain *explain; /* not NULL: it is only explained, and changes nothing (explain.h) */
+    struct command_work work;
 
     struct buffer reply; /* begun; handlers append */
     size_t reply_begun;
@@ -84,6 +88,8 @@ struct command {
 /* The message becomes a command; true if it is answered, false if `finish` will be called later, on
  * whatever thread. The document of the reply is then in reply_out of command_reply(). */
 MUST_USE bool command_run(struct command *command);
+/* NULL if there is no such command. */
+const struct command_row *command_row_of(bytes name);
 /* The whole reply, in the arena. */
 bytes command_reply(struct command *command);
 

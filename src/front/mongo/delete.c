@@ -44,6 +44,7 @@ static status run_statement(struct command *command, bytes name,
     TRY(modify_choose(command, &modify, BYTES_NONE, given[HINT]));
     status s = collection ? modify_run(command, &modify) : STATUS_OK;
     *deleted += modify.changed;
+    command->work.deleted += modify.changed;
     return s;
 }
 

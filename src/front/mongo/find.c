@@ -141,7 +141,8 @@ status serve_find(struct command *command)
 
     TRY(read_wish(command, &wish));
     TRY(command_find(command, wish.stream.name, &collection));
-    if (collection && wish.stream.batch_size != 0 && point_is(collection, &wish.finding, &id))
+    if (collection && !command->explain && wish.stream.batch_size != 0 &&
+        point_is(collection, &wish.finding, &id))
         return point_reply(command, collection, wish.stream.name, id);
     shape_batch(&wish);
     if (view_is_needed(wish.stream.name, collection))

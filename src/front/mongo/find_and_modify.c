@@ -81,6 +81,7 @@ static status remove_one(struct command *command, bytes name, const struct value
     TRY(modify_choose(command, &modify, argument_document(given[SORT]), given[HINT]));
     if (modify.collection)
         TRY(modify_run(command, &modify));
+    command->work.deleted = modify.changed;
     size_t last = reply_begin(&command->reply, "lastErrorObject");
     reply_int32(&command->reply, "n", (int32_t)modify.changed);
     document_end(&command->reply, last);
@@ -103,6 +104,11 @@ static status update_one(struct command *command, bytes name, const struct value
     if (given[ARRAY_FILTERS].type == VALUE_ARRAY)
         wish.array_filters = value_document(given[ARRAY_FILTERS]);
     TRY(change_run(command, &wish, &result));
+    command->work.matched = result.matched;
+    command->work.modified = result.changed;
+    command->work.upserted = result.is_upserted;
+    if (command->explain)
+        return STATUS_OK;
     size_t last = reply_begin(out, "lastErrorObject");
     reply_int32(out, "n", result.matched || result.is_upserted ? 1 : 0);
     reply_bool(out, "updatedExisting", result.matched > 0);

@@ -13,7 +13,7 @@
 
 /* ---- duplicates ------------------------------------------------------------------------------------- */
 
-static void append_pattern(struct command *command, struct buffer *out, const struct index *index)
+void index_append_pattern(struct command *command, struct buffer *out, const struct index *index)
 {
     struct value row, key;
 
@@ -50,7 +50,7 @@ status index_fault_duplicate(struct command *command, bytes name, const struct i
         json_write_value(&shown, field.value);
     }
     size_t begun = document_begin(&details);
-    append_pattern(command, &details, index);
+    index_append_pattern(command, &details, index);
     reply_document(&details, "keyValue", key);
     document_end(&details, begun);
     if (shown.is_failed)

@@ -16,6 +16,8 @@ void index_build_append(struct command *command, struct buffer *out);
  * (IndexBuildAborted). Nothing happens if there is none. */
 MUST_USE status index_build_kill(struct command *command, int32_t id);
 
+/* The field keyPattern. */
+void index_append_pattern(struct command *command, struct buffer *out, const struct index *index);
 /* Two documents would have the same key in a unique index: sentence, keyPattern, keyValue. `key` is the
  * document of their common values. */
 MUST_USE status index_fault_duplicate(struct command *command, bytes name,

@@ -153,6 +153,11 @@ static status change_found(struct command *command, struct modify *modify, struc
                            bool *is_overtaken_out)
 {
     *is_overtaken_out = false;
+    if (command->explain) {
+        modify->matched++;
+        modify->changed++;
+        return STATUS_OK;
+    }
     TRY(document_write(&command->request, op, 1, WRITE_EACH));
     if (is_overtaken(op->outcome)) {
         *is_overtaken_out = true;
@@ -207,6 +212,12 @@ static status run_one(struct command *command, struct modify *modify)
 static status commit(struct command *command, struct modify *modify, struct batch *batch,
                      struct buffer *overtaken)
 {
+    if (command->explain) {
+        modify->matched += (int64_t)batch->count;
+        modify->changed += (int64_t)batch->count;
+        batch->count = batch->bytes = 0;
+        return STATUS_OK;
+    }
     if (batch->count > 0)
         TRY(document_write(&command->request, batch->ops, batch->count, WRITE_EACH));
     for (size_t i = 0; i < batch->count; i++) {

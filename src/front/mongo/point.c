@@ -55,10 +55,16 @@ static status append_document(struct command *command, const struct collection *
 
     TRY(kept_id_key(command->arena, id, &key.id));
     TRY(command_check_time(command));
+    struct command_work *work = &command->work;
+    work->has_way = true;
+    work->access = FIND_ACCESS_POINTS;
+    work->keys = 1;
     status s = document_read(&command->request, collection, key, &document);
     if (s.code == NOT_FOUND)
         return STATUS_OK;
     TRY(s);
+    work->documents = 1;
+    work->returned = 1;
     s = show(command, &document, id, &shown);
     if (s.code == OK) {
         buffer_reserve(&command->reply, shown.len + REST_BYTES);

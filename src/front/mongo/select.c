@@ -6,6 +6,7 @@
  * Keeps: a row is valid until the next call. Threads: the command's. */
 #include "front/mongo/select.h"
 
+#include "front/mongo/explain.h"
 #include "front/mongo/filter.h"
 #include "front/mongo/index_spec.h"
 #include "front/mongo/keep.h"
@@ -96,13 +97,32 @@ status select_open(struct command *command, const struct select_spec *spec, stru
     TRY(prepare(command, spec, &select));
     TRY(find_open(&select->wanted, &select->find));
     *out = select;
-    return STATUS_OK;
+    return command->explain ? explain_tell(command, spec->collection, select->find) : STATUS_OK;
+}
+
+/* What the find has looked at is what its command has. */
+static void note_work(struct select *select)
+{
+    const struct find_explain *done = find_explain(select->find);
+    struct command_work *work = &select->command->work;
+
+    work->keys += done->rows;
+    work->documents += done->documents;
+    work->has_way = true;
+    work->is_sorted = done->is_sorted;
+    work->access = done->access;
+    work->collection_id = select->wanted.collection->id;
+    work->index_id = done->index ? done->index->id : 0;
+    if (select->command->explain)
+        explain_add(select->command, done);
 }
 
 void select_close(struct select *select)
 {
-    if (select && select->find)
-        find_close(select->find);
+    if (!select || !select->find)
+        return;
+    note_work(select);
+    find_close(select->find);
 }
 
 /* The next part of a walk that sorts. */
@@ -111,6 +131,7 @@ static status reopen(struct select *select)
     bytes position;
 
     TRY(find_position(select->find, select->command->arena, &position));
+    note_work(select);
     find_close(select->find);
     select->find = NULL;
     select->wanted.after = position;
@@ -121,6 +142,9 @@ status select_next(struct select *select, struct select_row *out, bool *has_out)
 {
     struct find_row row;
 
+    *has_out = false;
+    if (explain_is_plan_only(select->command))
+        return STATUS_OK;
     TRY(with_fault(select, find_next(select->find, &row, has_out)));
     while (!*has_out && !find_is_over(select->find)) {
         TRY(reopen(select));
@@ -142,7 +166,7 @@ status select_position(struct select *select, struct arena *arena, bytes *out)
 
 bool select_is_over(const struct select *select)
 {
-    return find_is_over(select->find);
+    return explain_is_plan_only(select->command) || find_is_over(select->find);
 }
 
 const struct find_explain *select_explain(const struct select *select)
@@ -152,9 +176,24 @@ const struct find_explain *select_explain(const struct select *select)
 
 status select_count(struct command *command, const struct select_spec *spec, uint64_t *out)
 {
+    struct find_explain done = { 0 };
     struct select *select;
 
     *out = 0;
     TRY(prepare(command, spec, &select));
-    return with_fault(select, find_count(&select->wanted, out, NULL));
+    if (command->explain)
+        TRY(explain_count(command, &select->wanted));
+    if (explain_is_plan_only(command))
+        return STATUS_OK;
+    status s = with_fault(select, find_count(&select->wanted, out, &done));
+    struct command_work *work = &command->work;
+    work->keys += done.rows;
+    work->documents += done.documents;
+    work->has_way = work->is_counted = true;
+    work->access = done.access;
+    work->collection_id = spec->collection->id;
+    work->index_id = done.index ? done.index->id : 0;
+    if (command->explain)
+        explain_add(command, &done);
+    return s;
 }

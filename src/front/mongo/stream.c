@@ -13,6 +13,7 @@
  * Threads: the table is guarded by its lock, a leaf; a BUSY stream belongs to the command that runs it. */
 #include "front/mongo/stream.h"
 
+#include "front/mongo/explain.h"
 #include "front/mongo/handlers.h"
 
 enum { PLACE_BITS = 14, PLACES_SWEPT = 64 };
@@ -244,6 +245,7 @@ static status fill(struct command *command, struct stream *stream, struct batch 
             return STATUS_OK;
         }
         reply_document(&command->reply, reply_index((size_t)i, room), document);
+        command->work.returned++;
         if (command->reply.is_failed)
             return arena_exhausted(command->arena);
         if (command->reply.len - begun >= LIMIT_CURSOR_BATCH_BYTES)
@@ -311,8 +313,31 @@ static bool keep(struct stream *stream, time_ms now)
     return !is_doomed;
 }
 
+/* All of it, for nobody. */
+static status run_explained(struct command *command, struct stream *stream)
+{
+    const struct stream_source *source = &stream->source;
+    bytes document;
+    bool has = true;
+    status s = STATUS_OK;
+
+    if (source->begin)
+        s = source->begin(source->state, command);
+    while (s.code == OK && has) {
+        s = source->next(source->state, command, &document, &has);
+        command->explain->given += s.code == OK && has;
+    }
+    s = fault_keep(command->arena, &command->fault, s);
+    if (source->end)
+        source->end(source->state, command);
+    stream_drop(stream);
+    return s;
+}
+
 status stream_reply(struct command *command, struct stream *stream, const struct stream_wish *wish)
 {
+    if (command->explain)
+        return run_explained(command, stream);
     struct batch batch = { .count_max = wish->batch_size };
     size_t cursor = reply_begin(&command->reply, "cursor");
     int64_t id = 0;

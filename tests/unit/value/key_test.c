@@ -341,3 +341,35 @@ TEST(key, without_memory_the_buffer_reports_it)
     arena_close(small);
     arena_close(arena);
 }
+
+TEST(key, a_bound_is_shown_as_people_read_it)
+{
+    struct arena *arena = arena_open(BUDGET);
+    const struct {
+        const char *json, *want;
+    } rows[] = {
+        {"5",            "5"          },
+        { "-2.5",        "-2.5"       },
+        { "0",           "0"          },
+        { "123456789.5", "123456789.5"},
+        { "\"a b\"",     "\"a b\""    },
+        { "true",        "true"       },
+        { "null",        "null"       },
+        { "[1]",         "[ ... ]"    },
+    };
+
+    EACH_ROW(rows, r) {
+        for (int order = KEY_ASCENDING; order <= KEY_DESCENDING; order++) {
+            struct buffer text = buffer_in(arena);
+            struct value value = sample_json_value(arena, r->json);
+            struct key_bound bound = { .key = encode(arena, value, (enum key_order)order),
+                                       .is_point = true };
+            key_write_bound(&text, &bound, (enum key_order)order);
+            CHECK_TEXT(bytes_of(text.data, text.len), r->want);
+        }
+    }
+    struct buffer text = buffer_in(arena);
+    key_write_bound(&text, &(struct key_bound){ .is_end = true }, KEY_ASCENDING);
+    CHECK_TEXT(bytes_of(text.data, text.len), "MaxKey");
+    arena_close(arena);
+}

@@ -1,0 +1,104 @@
+/* Find tell: the plan of a find in words that people read, for who wants to know how their documents are found.
+ *
+ * Threads: pure apart from the arena. Start reading at find_tell(). */
+#include "query/find_parts.h"
+
+/* Stretches shown for one field. */
+enum { SHOWN_MAX = 100 };
+
+static bool is_exclusive_start(bytes start)
+{
+    return start.len > 1 && start.data[start.len - 1] == 0xFF;
+}
+
+static status write_range(struct arena *arena, const struct find_range *range, enum key_order order,
+                          struct value *out)
+{
+    struct buffer text = buffer_in(arena);
+    bool is_open = is_exclusive_start(range->start);
+    struct key_bound start = { .key = range->start, .is_point = range->is_end_inclusive };
+    struct key_bound end = { .key = range->end,
+                             .is_end = true,
+                             .is_point = range->is_end_inclusive };
+    bytes whole;
+
+    if (is_open)
+        start.key.len--;
+    buffer_append_byte(&text, is_open ? '(' : '[');
+    key_write_bound(&text, &start, order);
+    buffer_append_text(&text, ", ");
+    key_write_bound(&text, &end, order);
+    /* The end of a kind belongs to it, as far as people see it. */
+    buffer_append_byte(&text, range->is_end_inclusive || range->end.len <= 1 ? ']' : ')');
+    TRY(buffer_finish(&text, &whole));
+    return value_of_text(arena, whole, out);
+}
+
+static status append_field(struct arena *arena, struct buffer *out, bytes name,
+                           enum key_order order, const struct find_ranges *ranges)
+{
+    static const struct find_range everything;
+    struct buffer list = buffer_in(arena);
+    size_t count = ranges ? ranges->count : 1, begun = document_begin(&list);
+    struct value text;
+    bytes array;
+
+    for (size_t i = 0; i < count && i < SHOWN_MAX; i++) {
+        const char *number = arena_format(arena, "%zu", i);
+        if (!number)
+            return arena_exhausted(arena);
+        TRY(write_range(arena, ranges ? &ranges->items[i] : &everything, order, &text));
+        document_append(&list, bytes_of_text(number), text);
+    }
+    document_end(&list, begun);
+    TRY(buffer_finish(&list, &array));
+    document_append(out, name, (struct value){ VALUE_ARRAY, array });
+    return STATUS_OK;
+}
+
+static status tell_bounds(const struct find_request *wanted, struct arena *arena,
+                          const struct find_plan *plan, bytes *out)
+{
+    struct buffer bounds = buffer_in(arena);
+    size_t begun = document_begin(&bounds);
+
+    if (plan->index) {
+        const struct index_definition *definition = &plan->index->definition;
+        for (size_t i = 0; i < definition->field_count; i++)
+            TRY(append_field(arena, &bounds, definition->fields[i].path,
+                             definition->fields[i].order,
+                             i < plan->field_count ? plan->fields[i] : NULL));
+    } else if (wanted->view && wanted->view->key_field.len) {
+        TRY(append_field(arena, &bounds, wanted->view->key_field, KEY_ASCENDING,
+                         plan->field_count ? plan->fields[0] : NULL));
+    }
+    document_end(&bounds, begun);
+    return buffer_finish(&bounds, out);
+}
+
+status find_tell(const struct find *find, struct arena *arena, struct find_way **out,
+                 size_t *count_out)
+{
+    const struct find_plan *plans;
+    size_t count = find_plans(find, &plans);
+    struct find_way *ways;
+
+    *out = NULL;
+    *count_out = 0;
+    TRY(ARENA_NEW(arena, count, &ways));
+    for (size_t i = 0; i < count; i++) {
+        const struct find_plan *plan = &plans[i];
+        ways[i] = (struct find_way){
+            .access = plan->range_count == 0 ? FIND_ACCESS_NOTHING : plan->access,
+            .index = plan->index,
+            .is_everything = find_plan_is_everything(plan),
+            .has_many = plan->has_many,
+            .is_reverse = plan->is_reverse,
+            .is_exact = plan->is_exact,
+        };
+        TRY(tell_bounds(find_wanted(find), arena, plan, &ways[i].bounds));
+    }
+    *out = ways;
+    *count_out = count;
+    return STATUS_OK;
+}
