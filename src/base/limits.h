@@ -38,6 +38,13 @@
 #define LIMIT_QUEUED_COMMITS 65536
 /* Requests that may run at the same time in one engine. */
 #define LIMIT_RUNNING_REQUESTS 4096
+/* Transactions open at the same time, documents and bytes that one may write, collections younger than
+ * itself that it may write to; how long a write waits for one that has written the same document. */
+#define LIMIT_TRANSACTIONS 1024
+#define LIMIT_TRANSACTION_OPERATIONS 100000
+#define LIMIT_TRANSACTION_BYTES (64 * 1024 * 1024)
+#define LIMIT_TRANSACTION_COLLECTIONS 64
+#define LIMIT_TRANSACTION_WAIT_MS (60 * 1000)
 /* Documents that a reaper or an index build handles in one commit. */
 #define LIMIT_BACKGROUND_BATCH 1000
 #define LIMIT_BUILD_BATCH 64

@@ -420,7 +420,9 @@ status catalog_find(const struct request *request, bytes database, bytes name,
                        atomic_load(&(*out)->state->is_dropped);
     if (*out && !was_dropped)
         return STATUS_OK;
-    *out = NULL;
+    *out = transaction_find_adopted(request->transaction, database, name);
+    if (*out)
+        return STATUS_OK;
     if (!catalog_has_database(request, database))
         return status_fail(request->arena, NOT_FOUND, "there is no database '%.*s'",
                            (int)database.len, (const char *)database.data);
@@ -441,7 +443,9 @@ const struct collection *catalog_lookup_id(const struct catalog *catalog, uint32
 
 const struct collection *catalog_find_by_id(const struct request *request, uint32_t id)
 {
-    return fitting(request, catalog_lookup_id(request->catalog, id));
+    const struct collection *found = fitting(request, catalog_lookup_id(request->catalog, id));
+
+    return found ? found : transaction_adopted_by_id(request->transaction, id);
 }
 
 const struct index *collection_index(const struct collection *collection, bytes name)

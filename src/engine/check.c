@@ -316,14 +316,14 @@ static status check_locator(struct checking *check, bytes key, bytes value)
         violate(check, "a locator cannot be read", key);
         return STATUS_OK;
     }
-    TRY(document_judge(check->engine, check->view, check->arena, check->collection, &stamp,
+    TRY(document_judge(check->engine->storage, check->view, check->arena, check->collection, &stamp,
                        check->request.now, &verdict));
     if (verdict != ALIVE) {
         check->summary->garbage_rows++;
         return STATUS_OK;
     }
-    status s = body_read(check->engine, check->view, check->collection->state->partition, &stamp,
-                         &pin, &body);
+    status s = body_read(check->engine->storage, check->view, check->collection->state->partition,
+                         &stamp, &pin, &body);
     if (s.code != OK) {
         violate(check, "a locator leads to no body", key);
         return STATUS_OK;
@@ -356,8 +356,8 @@ static status check_values(struct checking *check, const struct index *index,
     struct row_body body;
     bool is_found = false;
 
-    status s = body_read(check->engine, check->view, check->collection->state->partition, stamp,
-                         &pin, &body);
+    status s = body_read(check->engine->storage, check->view, check->collection->state->partition,
+                         stamp, &pin, &body);
     if (s.code != OK) {
         violate(check, "an index row leads to no body", key);
         return STATUS_OK;
@@ -394,7 +394,7 @@ static status check_index_row(struct checking *check, bytes key, bytes value)
         violate(check, "an index row belongs to no index", key);
         return STATUS_OK;
     }
-    TRY(document_judge(check->engine, check->view, check->arena, check->collection, &stamp,
+    TRY(document_judge(check->engine->storage, check->view, check->arena, check->collection, &stamp,
                        check->request.now, &verdict));
     if (verdict != ALIVE) {
         check->summary->garbage_rows++;

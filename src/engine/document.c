@@ -74,41 +74,40 @@ status document_locate(struct request *request, struct storage_view *view,
                        const struct collection *collection, bytes locator_key,
                        struct stamp *stamp_out, uint64_t *birth_out, bool *is_there_out)
 {
-    struct engine *engine = request->engine;
     struct row_address rows = address(collection->state->partition, SPACE_ROWS);
     struct storage_value pin;
     bytes dates;
 
     *is_there_out = false;
-    status s = storage_get(engine->storage, view, rows, locator_key, &pin);
+    status s = storage_get(request->storage, view, rows, locator_key, &pin);
     if (s.code == NOT_FOUND)
         return STATUS_OK;
     TRY(s);
     bool is_sound = row_read_locator(pin.value, stamp_out, birth_out);
     s = is_sound ? arena_copy(request->arena, stamp_out->dates, &dates)
                  : status_of(CORRUPT, "a stored locator row is damaged");
-    storage_value_release(engine->storage, &pin);
+    storage_value_release(request->storage, &pin);
     TRY(s);
     stamp_out->dates = dates;
     *is_there_out = true;
     return STATUS_OK;
 }
 
-status body_read(struct engine *engine, struct storage_view *view, partition_id partition,
+status body_read(struct storage *storage, struct storage_view *view, partition_id partition,
                  const struct stamp *stamp, struct storage_value *pin_out, struct row_body *out)
 {
     uint8_t slot[ROW_SLOT_BYTES];
 
     row_key_slot(slot, stamp->lane, expiry_order(stamp), stamp->seq);
-    TRY(storage_get(engine->storage, view, address(partition, SPACE_BODIES),
-                    bytes_of(slot, sizeof(slot)), pin_out));
+    TRY(storage_get(storage, view, address(partition, SPACE_BODIES), bytes_of(slot, sizeof(slot)),
+                    pin_out));
     if (row_read_body(pin_out->value, out))
         return STATUS_OK;
-    storage_value_release(engine->storage, pin_out);
+    storage_value_release(storage, pin_out);
     return status_of(CORRUPT, "a stored document is damaged");
 }
 
-status document_judge(struct engine *engine, struct storage_view *view, struct arena *arena,
+status document_judge(struct storage *storage, struct storage_view *view, struct arena *arena,
                       const struct collection *collection, const struct stamp *stamp, time_ms now,
                       enum verdict *out)
 {
@@ -118,14 +117,14 @@ status document_judge(struct engine *engine, struct storage_view *view, struct a
     *out = expiry_judge(&collection->policy, stamp, now);
     if (*out != UNDECIDED)
         return STATUS_OK;
-    status s = body_read(engine, view, collection->state->partition, stamp, &pin, &body);
+    status s = body_read(storage, view, collection->state->partition, stamp, &pin, &body);
     if (s.code == NOT_FOUND) {
         *out = DEAD; /* cut off: it had died before */
         return STATUS_OK;
     }
     TRY(s);
     *out = expiry_judge_document(&collection->policy, stamp, body.document, arena, now);
-    storage_value_release(engine->storage, &pin);
+    storage_value_release(storage, &pin);
     return STATUS_OK;
 }
 
@@ -173,7 +172,6 @@ static void show(const struct stamp *stamp, bytes document, struct document *out
 static status read_once(struct request *request, const struct collection *collection,
                         bytes locator_key, struct document *out, bool *is_moved_out)
 {
-    struct engine *engine = request->engine;
     struct stamp stamp;
     struct row_body body;
     bool is_there;
@@ -186,8 +184,8 @@ static status read_once(struct request *request, const struct collection *collec
     enum verdict verdict = expiry_judge(&collection->policy, &stamp, request->now);
     if (verdict == DEAD)
         return not_found();
-    status s = body_read(engine, request->view, collection->state->partition, &stamp, &out->pin,
-                         &body);
+    status s = body_read(request->storage, request->view, collection->state->partition, &stamp,
+                         &out->pin, &body);
     *is_moved_out = s.code == NOT_FOUND;
     /* Whether an older document has died only its body could tell; without one, it had. */
     if (s.code == NOT_FOUND && verdict == UNDECIDED)
@@ -197,7 +195,7 @@ static status read_once(struct request *request, const struct collection *collec
     TRY(s);
     if (verdict == UNDECIDED && expiry_judge_document(&collection->policy, &stamp, body.document,
                                                       request->arena, request->now) == DEAD) {
-        storage_value_release(engine->storage, &out->pin);
+        storage_value_release(request->storage, &out->pin);
         return not_found();
     }
     show(&stamp, body.document, out);
@@ -245,7 +243,7 @@ static status recall_or_look_up(struct request *request, const struct collection
     struct recall_question question;
     status s;
 
-    if (!engine->recall || request->view)
+    if (!engine->recall || request->view || request->transaction)
         return look_up(request, collection, locator_key, out);
     question = recall_ask(&engine->latches, collection, locator_key);
     if (recall_document(request, &question, out, &s))
@@ -274,6 +272,6 @@ status document_read(struct request *request, const struct collection *collectio
 void document_release(struct request *request, struct document *document)
 {
     if (document->pin.value.data) /* a slot scan lends its own row; what was recalled is a copy */
-        storage_value_release(request->engine->storage, &document->pin);
+        storage_value_release(request->storage, &document->pin);
     document->bson = BYTES_NONE;
 }

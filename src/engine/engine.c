@@ -124,11 +124,13 @@ status engine_store_clock(struct engine *engine)
 static void *timekeeper_run(void *owner)
 {
     struct engine *engine = owner;
+    bool has_failed = false; /* writes are stopped */
 
     while (worker_pause(&engine->timekeeper, TIMEKEEPER_MS)) {
+        transactions_expire(engine);
         time_ms ahead = atomic_load(&engine->stored_mark) - atomic_load(&engine->last_now_used);
-        if (ahead < LIMIT_CLOCK_MARK_AHEAD_MS / 2 && engine_store_clock(engine).code != OK)
-            return NULL; /* writes are stopped; the queue has said why */
+        if (ahead < LIMIT_CLOCK_MARK_AHEAD_MS / 2 && !has_failed) /* the queue says why */
+            has_failed = engine_store_clock(engine).code != OK;
     }
     return NULL;
 }
@@ -147,6 +149,7 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
     engine->log = options->log;
     engine->metrics = options->metrics;
     latches_init(&engine->latches);
+    transactions_init(&engine->transactions);
     pthread_mutex_init(&engine->change_lock, NULL);
     pthread_mutex_init(&engine->figures_lock, NULL);
     pthread_mutex_init(&engine->purger.pass_lock, NULL);
@@ -181,6 +184,7 @@ static void engine_free(struct engine *engine)
     pthread_mutex_destroy(&engine->purger.pass_lock);
     pthread_mutex_destroy(&engine->figures_lock);
     pthread_mutex_destroy(&engine->change_lock);
+    transactions_destroy(&engine->transactions);
     latches_destroy(&engine->latches);
     memory_give(engine);
 }

@@ -11,6 +11,7 @@
 #include "engine/expiry_rule.h"
 #include "engine/purger.h"
 #include "engine/scan.h"
+#include "engine/transaction.h"
 #include "storage/storage.h"
 #include "value/value.h"
 
@@ -60,8 +61,12 @@ struct request {
     struct arena *arena;
     time_ms now;
     const struct catalog *catalog;
+    struct storage
+        *storage; /* what it reads: the engine's, or what a transaction has laid over it */
     struct storage_view *view; /* opened by the first scan; one instant for the whole request */
     unsigned slot;
+    struct transaction *transaction; /* that it is inside of, or that it commits */
+    bool is_committing;
 };
 /* BUSY if too many run. Everything found through the request is valid until request_end. */
 MUST_USE status request_begin(struct engine *engine, struct arena *arena, struct request *out);
@@ -71,6 +76,8 @@ void request_end(struct request *request);
 void request_loosen(struct request *request);
 
 struct clock *engine_clock(struct engine *engine);
+/* Number of the last write that a new scan of the request would see. */
+uint64_t request_last_seq(const struct request *request);
 /* Number of the last durable write. */
 uint64_t engine_last_seq(const struct engine *engine);
 /* "" while writes are accepted, otherwise why not. */

@@ -60,8 +60,8 @@ struct written_document {
     uint8_t *body_value; /* room for the head, then the document */
     size_t body_value_len;
 };
-/* On the committing thread: puts all rows and counts the document into its lane. */
-void write_put_rows(struct engine *engine, struct storage_batch *batch,
+/* Puts all rows; to count the document into its lane is the caller's. */
+void write_put_rows(struct storage *storage, struct storage_batch *batch,
                     const struct written_document *document);
 
 /* On the committing thread: puts the rows of a document's entries; keys as of index_row_keys. */

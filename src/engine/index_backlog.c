@@ -202,7 +202,8 @@ static status collect(struct drain *drain, struct backlog_item *item)
     struct storage_value pin;
     struct row_body body;
 
-    TRY(body_read(engine, NULL, drain->collection->state->partition, &item->stamp, &pin, &body));
+    TRY(body_read(engine->storage, NULL, drain->collection->state->partition, &item->stamp, &pin,
+                  &body));
     struct indexed_document document = { .collection = drain->collection, .key = item->row.key };
     status s = arena_copy(drain->arena, body.document, &document.bson);
     storage_value_release(engine->storage, &pin);
@@ -222,7 +223,7 @@ static status look_at(struct drain *drain, struct backlog_item *item)
                         &birth, &is_there));
     if (!is_there || item->stamp.seq != item->row.seq)
         return STATUS_OK;
-    TRY(document_judge(drain->engine, NULL, drain->arena, drain->collection, &item->stamp,
+    TRY(document_judge(drain->engine->storage, NULL, drain->arena, drain->collection, &item->stamp,
                        drain->request->now, &verdict));
     item->is_current = verdict == ALIVE;
     return item->is_current ? collect(drain, item) : STATUS_OK;

@@ -182,8 +182,8 @@ static status clash(struct build *build, const struct build_item *item, bytes va
     struct storage_value pin;
     struct row_body body = { 0 };
 
-    status s = body_read(build->engine, NULL, build->collection->state->partition, other, &pin,
-                         &body);
+    status s = body_read(build->engine->storage, NULL, build->collection->state->partition, other,
+                         &pin, &body);
     buffer_append_text(&text, "documents ");
     describe(&text, item->document, item->key);
     buffer_append_text(&text, " and ");
@@ -229,8 +229,8 @@ static status look_for_clash(struct build *build, const struct build_item *item,
         if (!row_read_index(value, &stamp, &values_len))
             s = status_of(CORRUPT, "a stored index row is damaged");
         else if (!bytes_equal(other_key, item->key))
-            s = document_judge(build->engine, view, build->arena, build->collection, &stamp,
-                               build->request->now, &verdict);
+            s = document_judge(build->engine->storage, view, build->arena, build->collection,
+                               &stamp, build->request->now, &verdict);
         if (s.code == OK && verdict == ALIVE)
             s = clash(build, item, values, &stamp, other_key);
     }
@@ -265,7 +265,7 @@ static status check_item(struct build *build, size_t at)
                         &birth, &is_there));
     if (!is_there || item->stamp.seq != seq || seq > build->index->created_seq)
         return STATUS_OK;
-    TRY(document_judge(build->engine, NULL, build->arena, build->collection, &item->stamp,
+    TRY(document_judge(build->engine->storage, NULL, build->arena, build->collection, &item->stamp,
                        build->request->now, &verdict));
     item->is_current = verdict == ALIVE;
     if (!item->is_current)

@@ -102,7 +102,9 @@ static status clearing_stamp(struct commit *commit, struct storage_batch *batch)
 {
     struct clearing *clearing = commit->owner;
 
-    clearing->is_empty = lanes_are_empty(clearing->engine, clearing->state);
+    /* Whoever began before it was empty may still look at what is dropped. */
+    clearing->is_empty = lanes_are_empty(clearing->engine, clearing->state) &&
+                         atomic_load(&clearing->engine->transactions.count) == 0;
     for (int space = SPACE_ROWS; clearing->is_empty && space <= SPACE_BODIES; space++)
         storage_delete_range(clearing->engine->storage, batch,
                              address(clearing->state->partition, (enum storage_space)space),

@@ -142,8 +142,8 @@ static status judge_again(struct walk *walk, const struct collection *collection
     struct stamp current;
     bool is_there;
 
-    status s = body_read(engine, NULL, collection->state->partition, &candidate->stamp, &pin,
-                         &body);
+    status s = body_read(engine->storage, NULL, collection->state->partition, &candidate->stamp,
+                         &pin, &body);
     if (s.code == NOT_FOUND)
         return STATUS_OK;
     TRY(s);
@@ -239,7 +239,8 @@ static void append_move(struct reaping *reaping, struct storage_batch *batch,
 
     delete_slot(reaping, batch, &candidate->stamp);
     group_note(reaping->walk->pass->engine, reaping->collection->state, &candidate->stamp, -1);
-    write_put_rows(reaping->walk->pass->engine, batch, &moved);
+    write_put_rows(reaping->walk->pass->engine->storage, batch, &moved);
+    group_note(reaping->walk->pass->engine, reaping->collection->state, &candidate->fresh, 1);
 }
 
 static status reaping_stamp(struct commit *commit, struct storage_batch *batch)

@@ -46,11 +46,11 @@ static status is_garbage(struct row_walk *walk, const struct collection *collect
     enum verdict verdict;
 
     *out = false;
-    TRY(document_judge(engine, NULL, walk->pass->arena, collection, stamp, walk->pass->cutoff,
-                       &verdict));
+    TRY(document_judge(engine->storage, NULL, walk->pass->arena, collection, stamp,
+                       walk->pass->cutoff, &verdict));
     if (verdict != DEAD)
         return STATUS_OK;
-    status s = body_read(engine, NULL, collection->state->partition, stamp, &pin, &body);
+    status s = body_read(engine->storage, NULL, collection->state->partition, stamp, &pin, &body);
     *out = s.code == NOT_FOUND;
     if (s.code == OK)
         storage_value_release(engine->storage, &pin);

@@ -5,6 +5,9 @@
  * is the oldest epoch in use (older catalogs can be freed). A slot is claimed first, then epoch and
  * now are read and published, so a request is never overlooked.
  *
+ * A request inside a transaction has no slot of its own: it reads at the instant of the transaction, which
+ * has one.
+ *
  * Threads: a request belongs to one thread at a time; the table is atomic. */
 #include "engine/state.h"
 
@@ -34,7 +37,7 @@ static status begin(struct engine *engine, struct arena *arena, bool is_quiet, s
 {
     unsigned slot;
 
-    *out = (struct request){ .engine = engine, .arena = arena };
+    *out = (struct request){ .engine = engine, .arena = arena, .storage = engine->storage };
     TRY(claim_any(engine, &slot));
     atomic_store(&engine->slots[slot].epoch, atomic_load(&engine->epoch));
     out->catalog = atomic_load(&engine->catalog);
@@ -61,14 +64,24 @@ status request_begin_quiet(struct engine *engine, struct arena *arena, struct re
 void request_end(struct request *request)
 {
     request_loosen(request);
+    if (request->transaction && !request->is_committing) {
+        transaction_leave(request->transaction);
+        return;
+    }
     atomic_store(&request->engine->slots[request->slot].now, 0);
 }
 
 void request_loosen(struct request *request)
 {
     if (request->view)
-        storage_view_close(request->engine->storage, request->view);
+        storage_view_close(request->storage, request->view);
     request->view = NULL;
+}
+
+uint64_t request_last_seq(const struct request *request)
+{
+    return request->transaction ? transaction_last_seq(request->transaction)
+                                : engine_last_seq(request->engine);
 }
 
 time_ms request_oldest_now(struct engine *engine, time_ms now)
@@ -111,7 +124,7 @@ uint64_t request_oldest_epoch(struct engine *engine)
 status request_view(struct request *request, struct storage_view **out)
 {
     if (!request->view)
-        TRY(storage_view_open(request->engine->storage, &request->view));
+        TRY(storage_view_open(request->storage, &request->view));
     *out = request->view;
     return STATUS_OK;
 }

@@ -133,7 +133,7 @@ status scan_open(struct request *request, const struct collection *collection,
     TRY(key_prefix(*out, &prefix));
     (*out)->prefix_len = prefix.len;
     TRY(make_range(arena, spec, prefix, &range));
-    return storage_scan_open(request->engine->storage, (*out)->view,
+    return storage_scan_open(request->storage, (*out)->view,
                              address(collection->state->partition, SPACE_ROWS), &range,
                              &(*out)->rows);
 }
@@ -195,7 +195,7 @@ status scan_open_slots(struct request *request, const struct collection *collect
         (*out)->horizons[lane] = expiry_lane_horizon(&collection->policy, lane, request->now);
     for (unsigned lane = 0; lane < LANE_COUNT; lane++)
         (*out)->has_horizons |= (*out)->horizons[lane] != INT64_MIN;
-    return storage_scan_open(request->engine->storage, (*out)->view,
+    return storage_scan_open(request->storage, (*out)->view,
                              address(collection->state->partition, SPACE_BODIES), &all,
                              &(*out)->rows);
 }
@@ -268,7 +268,7 @@ static bool next_row(struct scan *scan)
             continue;
         if (!read_row(scan, scan->value))
             return false;
-        status s = document_judge(scan->request->engine, scan->view, scan->request->arena,
+        status s = document_judge(scan->request->storage, scan->view, scan->request->arena,
                                   scan->collection, &scan->stamp, scan->request->now, &verdict);
         if (s.code != OK)
             return fail(scan, s);
@@ -346,14 +346,16 @@ static status load_body(struct scan *scan, struct document *out)
     const struct collection *collection = scan->collection;
     struct engine *engine = scan->request->engine;
     uint64_t seq = scan->stamp.seq;
-    bool is_recalled = engine->recall && scan->loaded < LOADS_RECALLED;
+    /* The numbers of writes inside a transaction are nobody else's. */
+    bool is_recalled = engine->recall && scan->loaded < LOADS_RECALLED &&
+                       !scan->request->transaction;
 
     scan->loaded += is_recalled;
     if (is_recalled &&
         recall_find_write(engine->recall, collection, seq, scan->request->arena, &scan->body))
         return STATUS_OK;
-    TRY(body_read(engine, scan->view, collection->state->partition, &scan->stamp, &out->pin,
-                  &scan->body));
+    TRY(body_read(scan->request->storage, scan->view, collection->state->partition, &scan->stamp,
+                  &out->pin, &scan->body));
     if (is_recalled)
         recall_keep_write(engine->recall, collection, seq, out->pin.value);
     return STATUS_OK;
@@ -390,7 +392,7 @@ time_ms scan_deadline(const struct scan *scan)
 status scan_has_many(struct request *request, const struct collection *collection,
                      const struct index *index, bool *out)
 {
-    struct storage *storage = request->engine->storage;
+    struct storage *storage = request->storage;
     struct storage_value pin;
     struct storage_view *view;
     uint8_t key[ROW_MANY_BYTES];

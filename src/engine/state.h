@@ -7,6 +7,7 @@
 #include "engine/latch.h"
 #include "engine/recall.h"
 #include "engine/row.h"
+#include "engine/transaction_parts.h"
 #include "engine/worker.h"
 
 #include <pthread.h>
@@ -143,6 +144,7 @@ struct engine {
     struct arena *group_arena;     /* the committing thread's */
     pthread_mutex_t figures_lock;
 
+    struct transactions transactions;
     struct purger purger;
     struct worker builder;
     pthread_mutex_t build_lock; /* one batch at a time */
@@ -208,11 +210,11 @@ MUST_USE status document_locate(struct request *request, struct storage_view *vi
                                 const struct collection *collection, bytes locator_key,
                                 struct stamp *stamp_out, uint64_t *birth_out, bool *is_there_out);
 /* The body of a slot; NOT_FOUND if it has moved or gone. */
-MUST_USE status body_read(struct engine *engine, struct storage_view *view, partition_id partition,
-                          const struct stamp *stamp, struct storage_value *pin_out,
-                          struct row_body *out);
+MUST_USE status body_read(struct storage *storage, struct storage_view *view,
+                          partition_id partition, const struct stamp *stamp,
+                          struct storage_value *pin_out, struct row_body *out);
 /* Dead or alive, reading the body if the stamp cannot tell. */
-MUST_USE status document_judge(struct engine *engine, struct storage_view *view,
+MUST_USE status document_judge(struct storage *storage, struct storage_view *view,
                                struct arena *arena, const struct collection *collection,
                                const struct stamp *stamp, time_ms now, enum verdict *out);
 MUST_USE status document_key_split(const struct collection *collection, bytes joined,

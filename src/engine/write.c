@@ -8,12 +8,21 @@
  * A dead document counts as absent. If its body is still there, its rows are removed as if it had been
  * deleted; if it was cut off, what is left of it is garbage for the sweeper.
  *
+ * A write inside a transaction goes the same way up to the rows, which it lays over what the transaction sees
+ * instead of committing them (transaction.c, write_intent.c).
+ *
  * Keeps: all rows of a document go into one commit; latches and gates are given back by whoever
  * committed. Start reading at document_write_begin(). */
 #include "engine/write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+
+/* Its writes are kept in the transaction until that commits. */
+static bool is_inside(const struct write *write)
+{
+    return write->request->transaction && !write->request->is_committing;
+}
 
 /* ---- a small table from keys to pointers, in the arena -------------------------------------------- */
 
@@ -94,7 +103,7 @@ static status enter_gates(struct write *write)
     }
     for (size_t i = 0; i < write->state_count; i++) {
         if (atomic_load(&write->states[i]->is_dropped))
-            return status_of(NOT_FOUND, "the collection was dropped");
+            return status_of(is_inside(write) ? CONFLICT : NOT_FOUND, "the collection was dropped");
     }
     return STATUS_OK;
 }
@@ -112,7 +121,7 @@ void write_release(struct write *write)
 
 /* ---- step 1: what each operation will touch ------------------------------------------------------- */
 
-static uint64_t hash_document(const struct collection_state *state, bytes locator_key)
+uint64_t write_document_hash(const struct collection_state *state, bytes locator_key)
 {
     return bytes_hash(locator_key, state->id);
 }
@@ -129,7 +138,7 @@ static uint64_t hash_unique(const struct collection_state *state, const struct i
     return write_unique_hash(state->id, entry);
 }
 
-static bool is_unique_entry(const struct collection *collection, const struct index_entry *entry)
+bool write_is_unique(const struct collection *collection, const struct index_entry *entry)
 {
     const struct index *index = index_by_id(collection, entry->index_id);
 
@@ -158,7 +167,9 @@ static status outline(struct write *write, struct write_op *op, struct step_of_w
     struct buffer locator = buffer_in(arena);
 
     TRY(check_operation(arena, op));
-    step->collection = atomic_load(&op->collection->state->current);
+    /* Inside a transaction by what its requests see, outside by what holds now. */
+    step->collection = is_inside(write) ? op->collection
+                                        : atomic_load(&op->collection->state->current);
     row_key_locator(&locator, op->key);
     TRY(buffer_finish(&locator, &step->locator_key));
     if (op->kind == WRITE_DELETE)
@@ -187,9 +198,9 @@ static status take_latches(struct write *write)
         const struct step_of_write *step = &write->steps[i];
         if (write->ops[i].outcome.code != OK)
             continue;
-        note_stripe(&stripes, hash_document(step->collection->state, step->locator_key));
+        note_stripe(&stripes, write_document_hash(step->collection->state, step->locator_key));
         for (size_t k = 0; k < step->entries.count; k++) {
-            if (is_unique_entry(step->collection, &step->entries.items[k]))
+            if (write_is_unique(step->collection, &step->entries.items[k]))
                 note_stripe(&stripes,
                             hash_unique(step->collection->state, &step->entries.items[k]));
         }
@@ -218,7 +229,8 @@ static status read_old_rows(struct write *write, struct document_change *change)
     struct row_body body;
     bytes copy;
 
-    status s = body_read(engine, NULL, change->state->partition, &change->old, &pin, &body);
+    status s = body_read(write->request->storage, NULL, change->state->partition, &change->old,
+                         &pin, &body);
     if (s.code == NOT_FOUND && change->old_verdict == DEAD) {
         change->has_old = false;
         return STATUS_OK;
@@ -227,7 +239,7 @@ static status read_old_rows(struct write *write, struct document_change *change)
         return status_of(CORRUPT, "a document's body is missing");
     TRY(s);
     s = arena_copy(arena, body.document, &copy);
-    storage_value_release(engine->storage, &pin);
+    storage_value_release(write->request->storage, &pin);
     TRY(s);
     change->old_document = copy;
     struct indexed_document document = { .collection = change->collection,
@@ -239,15 +251,14 @@ static status read_old_rows(struct write *write, struct document_change *change)
 static status load_change(struct write *write, struct document_change *change)
 {
     struct request *request = write->request;
-    struct engine *engine = request->engine;
 
     TRY(document_locate(request, NULL, change->collection, change->locator_key, &change->old,
                         &change->birth_seq, &change->has_old));
     if (!change->has_old)
         return STATUS_OK;
     change->old_cuts = atomic_load(&change->state->lanes[change->old.lane].cuts);
-    TRY(document_judge(engine, NULL, request->arena, change->collection, &change->old, request->now,
-                       &change->old_verdict));
+    TRY(document_judge(request->storage, NULL, request->arena, change->collection, &change->old,
+                       request->now, &change->old_verdict));
     change->is_visible = change->old_verdict == ALIVE;
     change->visible_seq = change->old.seq;
     if (change->old_verdict == DEAD && collection_is_cut(change->state, &change->old)) {
@@ -263,7 +274,7 @@ static status find_change(struct write *write, const struct step_of_write *step,
                           struct document_change **out)
 {
     struct collection_state *state = step->collection->state;
-    uint64_t hash = hash_document(state, step->locator_key);
+    uint64_t hash = write_document_hash(state, step->locator_key);
     struct document_change *change = table_find(&write->by_key, hash, step->locator_key);
 
     while (change && change->state != state)
@@ -276,6 +287,8 @@ static status find_change(struct write *write, const struct step_of_write *step,
     change->state = state;
     change->locator_key = step->locator_key;
     TRY(load_change(write, change));
+    if (is_inside(write))
+        TRY(write_announce(write, change));
     change->same_key = table_find(&write->by_key, hash, step->locator_key);
     TRY(table_put(&write->by_key, hash, step->locator_key, change));
     change->next = write->changes;
@@ -326,7 +339,7 @@ static status duplicate(struct write *write, const struct collection *collection
 }
 
 /* Does the stored row's document still hold the key, seen with the eyes of this write? */
-static status row_holds(struct write *write, struct storage_view *view,
+static status row_holds(struct write *write, struct request *seen,
                         const struct document_change *mine, bytes key, bytes value,
                         const struct index_entry *entry, bool *out)
 {
@@ -346,49 +359,63 @@ static status row_holds(struct write *write, struct storage_view *view,
     row_key_locator(&locator, (struct document_key){ .id = holder_key });
     TRY(buffer_finish(&locator, &locator_key));
     const struct document_change *holder =
-        table_find(&write->by_key, hash_document(state, locator_key), locator_key);
+        table_find(&write->by_key, write_document_hash(state, locator_key), locator_key);
     while (holder && holder->state != state)
         holder = holder->same_key;
     if (holder && holder->is_touched) {
         *out = holder->has_new && has_entry(&holder->entries, entry);
         return STATUS_OK;
     }
-    TRY(document_judge(write->request->engine, view, write->request->arena, mine->collection,
-                       &stamp, write->request->now, &verdict));
+    /* The transaction has changed it: what it made of it was looked at where it lies. */
+    if (is_inside(write) && seen->storage != write->request->storage &&
+        intent_is_own(&seen->engine->transactions.intents, write_document_hash(state, locator_key),
+                      seen->transaction))
+        return STATUS_OK;
+    TRY(document_judge(seen->storage, seen->view, write->request->arena, mine->collection, &stamp,
+                       write->request->now, &verdict));
     *out = verdict == ALIVE;
     return STATUS_OK;
 }
 
 /* Stored rows with these values, whoever they belong to; at one instant, because a holder may move. */
-static status check_stored(struct write *write, const struct document_change *mine,
-                           const struct index_entry *entry, bytes document)
+status write_find_holder(struct write *write, struct request *seen,
+                         const struct document_change *mine, const struct index_entry *entry,
+                         bool *out)
 {
-    struct storage *storage = write->request->engine->storage;
     struct buffer start = buffer_in(write->request->arena);
     struct storage_range range = { 0 };
-    struct storage_view *view = NULL;
     struct storage_scan *scan = NULL;
+    struct request instant = *seen;
     bytes key, value;
-    bool is_held = false;
     status s;
+
+    *out = false;
 
     row_key_index(&start, entry->index_id);
     buffer_append(&start, entry->values);
     TRY(buffer_finish(&start, &range.start));
-    TRY(storage_view_open(storage, &view));
-    TRY_GOTO(storage_scan_open(storage, view, address(mine->state->partition, SPACE_ROWS), &range,
-                               &scan),
+    TRY(storage_view_open(seen->storage, &instant.view));
+    TRY_GOTO(storage_scan_open(seen->storage, instant.view,
+                               address(mine->state->partition, SPACE_ROWS), &range, &scan),
              done);
-    while (s.code == OK && !is_held && storage_scan_next(scan, &key, &value) &&
+    while (s.code == OK && !*out && storage_scan_next(scan, &key, &value) &&
            bytes_starts_with(key, range.start))
-        s = row_holds(write, view, mine, key, value, entry, &is_held);
+        s = row_holds(write, &instant, mine, key, value, entry, out);
     if (s.code == OK)
         s = storage_scan_status(scan);
 done:
     if (scan)
         storage_scan_close(scan);
-    storage_view_close(storage, view);
-    TRY(s);
+    storage_view_close(seen->storage, instant.view);
+    return s;
+}
+
+static status check_stored(struct write *write, const struct document_change *mine,
+                           const struct index_entry *entry, bytes document)
+{
+    bool is_held;
+
+    TRY(write_find_holder(write, write->request, mine, entry, &is_held));
     return is_held ? duplicate(write, mine->collection, entry, document) : STATUS_OK;
 }
 
@@ -413,16 +440,18 @@ static status check_unique(struct write *write, struct document_change *change,
 {
     for (size_t i = 0; i < entries->count; i++) {
         const struct index_entry *entry = &entries->items[i];
-        if (!is_unique_entry(change->collection, entry))
+        if (!write_is_unique(change->collection, entry))
             continue;
         op->duplicate_index = entry->index_id;
         op->duplicate_values = entry->values;
         TRY(check_pending(write, change, entry, op->document));
         TRY(check_stored(write, change, entry, op->document));
+        if (is_inside(write))
+            TRY(write_announce_unique(write, change, entry));
     }
     for (size_t i = 0; i < entries->count; i++) {
         const struct index_entry *entry = &entries->items[i];
-        if (is_unique_entry(change->collection, entry))
+        if (write_is_unique(change->collection, entry))
             TRY(table_put(&write->by_unique, hash_unique(change->state, entry), entry->values,
                           change));
     }
@@ -538,16 +567,43 @@ static status prepare_operations(struct write *write)
     return STATUS_OK;
 }
 
-static status prepare(struct write *write)
+static status enter(struct write *write)
 {
-    TRY(gather_states(write));
     TRY(enter_gates(write));
     for (size_t i = 0; i < write->op_count; i++) {
         write->ops[i].outcome = outline(write, &write->ops[i], &write->steps[i]);
         if (write->ops[i].outcome.code != OK && write->mode == WRITE_ALL_OR_NOTHING)
             return write->ops[i].outcome;
     }
-    TRY(take_latches(write));
+    return take_latches(write);
+}
+
+/* What a transaction has announced to write waits for its end. */
+static status enter_past_intents(struct write *write)
+{
+    struct intents *intents = &write->request->engine->transactions.intents;
+    arena_position mark = arena_mark(write->request->arena);
+    struct wait_limit limit = wait_limit_from_now(LIMIT_TRANSACTION_WAIT_MS);
+    uint64_t hash;
+
+    TRY(enter(write));
+    while (!is_inside(write) && write_meets_intent(write, &hash)) {
+        if (write->request->is_committing)
+            return status_of(CONFLICT, "another transaction has written the same unique key");
+        write_release(write);
+        arena_release(write->request->arena, mark);
+        if (!intent_wait(intents, hash, &limit))
+            return status_of(BUSY, "a transaction has written the document and does not end; try "
+                                   "again");
+        TRY(enter(write));
+    }
+    return STATUS_OK;
+}
+
+static status prepare(struct write *write)
+{
+    TRY(gather_states(write));
+    TRY(enter_past_intents(write));
     return prepare_operations(write);
 }
 
@@ -587,6 +643,11 @@ status document_write_begin(struct request *request, struct write_op *ops, size_
     struct write *write;
 
     TRY(write_prepare(request, ops, count, mode, &write));
+    if (is_inside(write)) {
+        TRY(transaction_take(write));
+        done(context, STATUS_OK);
+        return STATUS_OK;
+    }
     write->done = done;
     write->context = context;
     write->commit = (struct commit){ .stamp = write_stamp, .done = write_finish, .owner = write };
@@ -602,6 +663,8 @@ status document_write(struct request *request, struct write_op *ops, size_t coun
     struct write *write;
 
     TRY(write_prepare(request, ops, count, mode, &write));
+    if (is_inside(write))
+        return transaction_take(write);
     write->commit = (struct commit){ .stamp = write_stamp, .done = write_finish, .owner = write };
     status s = commit_and_wait(request->engine->queue, &write->commit);
     if (s.code != OK)

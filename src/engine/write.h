@@ -35,6 +35,8 @@ struct document_change {
     uint64_t visible_seq;
     uint64_t birth_seq;
 
+    struct intent *intent; /* inside a transaction: that on the document */
+
     /* to be stored */
     bool has_new;
     bytes document;
@@ -77,6 +79,30 @@ struct write {
 MUST_USE status write_prepare(struct request *request, struct write_op *ops, size_t count,
                               enum write_mode mode, struct write **out);
 void write_release(struct write *write);
+uint64_t write_document_hash(const struct collection_state *state, bytes locator_key);
+bool write_is_unique(const struct collection *collection, const struct index_entry *entry);
+/* Is there another document that lives at the request's now and has the entry? Those that the write itself, or
+ * the transaction in which it is, has changed are passed over where they are stored. */
+MUST_USE status write_find_holder(struct write *write, struct request *seen,
+                                  const struct document_change *mine,
+                                  const struct index_entry *entry, bool *out);
+
+/* write_intent.c */
+/* Has a transaction other than the one of the request announced a key? */
+bool write_meets_intent(const struct write *write, uint64_t *hash_out);
+/* Inside a transaction: before a document, or a unique key, is written. CONFLICT. */
+MUST_USE status write_announce(struct write *write, struct document_change *change);
+MUST_USE status write_announce_unique(struct write *write, const struct document_change *change,
+                                      const struct index_entry *entry);
+
+/* transaction.c: a write inside, instead of its commit; gives back what the write holds */
+MUST_USE status transaction_take(struct write *write);
+
+/* Sequence numbers in the order of the operations; a document gets that of its last one. */
+void write_assign(struct write *write, uint64_t *seq, int64_t now_s);
+/* The rows of a touched document in place of those it had, nothing counted. */
+void write_lay_rows(struct storage *storage, struct storage_batch *batch,
+                    struct document_change *change);
 
 /* write_commit.c: on the committing thread */
 status write_stamp(struct commit *commit, struct storage_batch *batch);

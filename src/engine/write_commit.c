@@ -10,24 +10,28 @@
 #include "engine/lane.h"
 #include "engine/write.h"
 
-/* Sequence numbers in the order of the operations; a document gets that of its last one. */
+void write_assign(struct write *write, uint64_t *seq, int64_t now_s)
+{
+    for (size_t i = 0; i < write->op_count; i++) {
+        struct document_change *change = write->steps[i].change;
+        if (!change)
+            continue;
+        write->ops[i].seq = ++*seq;
+        write->ops[i].written_at_s = now_s;
+        change->fresh.seq = *seq;
+        change->fresh.written_at_s = now_s;
+        if (write->steps[i].is_birth)
+            change->birth_seq = *seq;
+        write->ops[i].birth_seq = change->birth_seq;
+    }
+}
+
 static void assign(struct write *write, int64_t now_s)
 {
     struct engine *engine = write->request->engine;
     uint64_t seq = atomic_load_explicit(&engine->assigned_seq, memory_order_relaxed);
 
-    for (size_t i = 0; i < write->op_count; i++) {
-        struct document_change *change = write->steps[i].change;
-        if (!change)
-            continue;
-        write->ops[i].seq = ++seq;
-        write->ops[i].written_at_s = now_s;
-        change->fresh.seq = seq;
-        change->fresh.written_at_s = now_s;
-        if (write->steps[i].is_birth)
-            change->birth_seq = seq;
-        write->ops[i].birth_seq = change->birth_seq;
-    }
+    write_assign(write, &seq, now_s);
     atomic_store_explicit(&engine->assigned_seq, seq, memory_order_release);
 }
 
@@ -59,30 +63,44 @@ static bool was_cut_since(struct engine *engine, const struct document_change *c
         return false;
     if (collection_is_cut(change->state, &change->old))
         return true;
-    if (body_read(engine, NULL, change->state->partition, &change->old, &pin, &body).code != OK)
+    if (body_read(engine->storage, NULL, change->state->partition, &change->old, &pin, &body)
+            .code != OK)
         return true;
     storage_value_release(engine->storage, &pin);
     return false;
 }
 
-static void remove_old(struct engine *engine, struct storage_batch *batch,
-                       const struct document_change *change)
+static void remove_old_rows(struct storage *storage, struct storage_batch *batch,
+                            const struct document_change *change)
 {
     struct row_address rows = address(change->state->partition, SPACE_ROWS);
-    struct row_address bodies = address(change->state->partition, SPACE_BODIES);
-    uint8_t slot[ROW_SLOT_BYTES];
     size_t at = 0;
 
     for (size_t i = 0; i < change->old_entries.count; i++) {
         if (!change->has_new || !is_kept(change, &change->old_entries.items[i], &at))
-            storage_delete(engine->storage, batch, rows, change->old_keys[i]);
+            storage_delete(storage, batch, rows, change->old_keys[i]);
     }
     if (!change->has_new)
-        storage_delete(engine->storage, batch, rows, change->locator_key);
+        storage_delete(storage, batch, rows, change->locator_key);
+}
+
+static void remove_old_body(struct storage *storage, struct storage_batch *batch,
+                            const struct document_change *change)
+{
+    struct row_address bodies = address(change->state->partition, SPACE_BODIES);
+    uint8_t slot[ROW_SLOT_BYTES];
+
+    row_key_slot(slot, change->old.lane, expiry_order(&change->old), change->old.seq);
+    storage_delete(storage, batch, bodies, bytes_of(slot, sizeof(slot)));
+}
+
+static void remove_old(struct engine *engine, struct storage_batch *batch,
+                       const struct document_change *change)
+{
+    remove_old_rows(engine->storage, batch, change);
     if (was_cut_since(engine, change))
         return;
-    row_key_slot(slot, change->old.lane, expiry_order(&change->old), change->old.seq);
-    storage_delete(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)));
+    remove_old_body(engine->storage, batch, change);
     group_note(engine, change->state, &change->old, -1);
 }
 
@@ -115,7 +133,7 @@ void index_put_rows(struct storage *storage, struct storage_batch *batch, partit
     }
 }
 
-void write_put_rows(struct engine *engine, struct storage_batch *batch,
+void write_put_rows(struct storage *storage, struct storage_batch *batch,
                     const struct written_document *document)
 {
     const struct stamp *stamp = document->stamp;
@@ -128,15 +146,13 @@ void write_put_rows(struct engine *engine, struct storage_batch *batch,
     row_write_body_head(document->body_value, stamp, document->birth_seq,
                         bytes_from(document->locator_key, 1));
     row_key_slot(slot, stamp->lane, expiry_order(stamp), stamp->seq);
-    storage_put(engine->storage, batch, bodies, bytes_of(slot, sizeof(slot)),
+    storage_put(storage, batch, bodies, bytes_of(slot, sizeof(slot)),
                 bytes_of(document->body_value, document->body_value_len));
     row_write_stamp(value, stamp);
     row_put_number(value + stamp_len, document->birth_seq, 8);
-    storage_put(engine->storage, batch, rows, document->locator_key,
-                bytes_of(value, stamp_len + 8));
-    index_put_rows(engine->storage, batch, document->state->partition, stamp, document->entries,
+    storage_put(storage, batch, rows, document->locator_key, bytes_of(value, stamp_len + 8));
+    index_put_rows(storage, batch, document->state->partition, stamp, document->entries,
                    document->index_keys);
-    group_note(engine, document->state, stamp, 1);
 }
 
 /* Lazy indexes hear of the document later. */
@@ -151,10 +167,10 @@ static void put_backlog(struct engine *engine, struct storage_batch *batch,
     }
 }
 
-static void put_new(struct engine *engine, struct storage_batch *batch,
-                    struct document_change *change)
+/* Only now is the time of writing known, and with it the rule that ends the document first. */
+static void put_document(struct storage *storage, struct storage_batch *batch,
+                         struct document_change *change)
 {
-    const struct expiry_policy *policy = &change->collection->policy;
     struct written_document document = { .state = change->state,
                                          .stamp = &change->fresh,
                                          .birth_seq = change->birth_seq,
@@ -164,9 +180,28 @@ static void put_new(struct engine *engine, struct storage_batch *batch,
                                          .body_value = change->body_value,
                                          .body_value_len = change->body_value_len };
 
-    /* Only now is the time of writing known, and with it the rule that ends the document first. */
-    change->fresh.lane = expiry_choose_lane(policy, &change->fresh);
-    write_put_rows(engine, batch, &document);
+    change->fresh.lane = expiry_choose_lane(&change->collection->policy, &change->fresh);
+    write_put_rows(storage, batch, &document);
+}
+
+void write_lay_rows(struct storage *storage, struct storage_batch *batch,
+                    struct document_change *change)
+{
+    if (change->has_old) {
+        remove_old_rows(storage, batch, change);
+        remove_old_body(storage, batch, change);
+    }
+    if (change->has_new)
+        put_document(storage, batch, change);
+}
+
+static void put_new(struct engine *engine, struct storage_batch *batch,
+                    struct document_change *change)
+{
+    const struct expiry_policy *policy = &change->collection->policy;
+
+    put_document(engine->storage, batch, change);
+    group_note(engine, change->state, &change->fresh, 1);
     put_backlog(engine, batch, change);
     time_ms ends_at = expiry_lane_deadline(policy, change->fresh.lane,
                                            expiry_order(&change->fresh));

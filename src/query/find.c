@@ -622,7 +622,9 @@ status find_count(const struct find_request *wanted, uint64_t *count_out,
     *count_out = 0;
     unordered.order = NULL;
     unordered.is_one_pass = true;
-    if ((!wanted->match || wanted->match->kind == MATCH_ALWAYS) && wanted->by == FIND_ANY_WAY) {
+    /* The figures are of this moment, and not of the instant of a transaction. */
+    if ((!wanted->match || wanted->match->kind == MATCH_ALWAYS) && wanted->by == FIND_ANY_WAY &&
+        !wanted->request->transaction) {
         TRY(collection_figures(wanted->request, wanted->collection, &figures));
         *count_out = wanted->wanted && wanted->wanted < figures.documents ? wanted->wanted
                                                                           : figures.documents;

@@ -172,6 +172,13 @@ struct storage_usage {
 };
 void storage_usage(struct storage *storage, struct storage_usage *out);
 
+/* ---- overlays ------------------------------------------------------------------------------------- */
+
+/* What `below` holds at this instant, and changes over it that are in memory only: they are never written
+ * below, and are gone when it is closed. Ranges cannot be deleted in it, nor counters added to. An open
+ * overlay is an open view. `below` is borrowed. */
+MUST_USE status storage_open_overlay(struct storage *below, struct storage **out);
+
 /* ---- test doubles --------------------------------------------------------------------------------- */
 
 /* Wraps `inner` (owned from now on). The n-th call that can fail, counted from storage_faulty_arm, fails

@@ -303,7 +303,10 @@ struct request world_begin(struct world *w)
     struct request request;
     struct arena *arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
     CHECK(arena != NULL);
-    CHECK_OK(request_begin(w->engine, arena, &request));
+    if (w->inside)
+        CHECK_OK(transaction_enter(w->inside, arena, &request));
+    else
+        CHECK_OK(request_begin(w->engine, arena, &request));
     return request;
 }
 

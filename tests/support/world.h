@@ -42,6 +42,7 @@ struct world {
     struct storage *storage; /* what the engine stands on; a faulty one, so it can be armed */
     uint64_t start_fault;    /* which storage call of the next start fails; 0: none */
     struct engine *engine;
+    struct transaction *inside; /* NULL, or the transaction inside of which all helpers work */
     index_predicate *predicate; /* NULL: "is the field of this name 1?" */
     bool is_threaded;           /* the engine purges and builds by itself; set before a start */
     uint64_t mark_worth_bytes;  /* of the engine's options; set before a start */
