@@ -77,12 +77,14 @@ static status begin_plan(struct run *run)
     if (s.code == INVALID && run->is_resumed)
         return run_refuse_state(run, s);
     TRY(s);
-    if (is_sort)
+    run->is_walked_in_order = run->plan.is_ordered && run->query->is_tied_by_age;
+    if (is_sort || run->is_walked_in_order)
         run->plan.is_ordered = false;
     if (run->is_resumed && run->state.mode != mode_of(run))
         return run_refuse_state(run, status_of(INVALID, "the state is not one of such a query"));
     run->state.mode = mode_of(run);
-    TRY(run_take_slots(run));
+    if (!run->is_walked_in_order)
+        TRY(run_take_slots(run));
     run->state.choice = run->plan.choice;
     run->page->explain.access = run->plan.choice.access;
     run->page->explain.index = run->plan.index;

@@ -12,6 +12,18 @@
  * the state of a page, which should stay below 1 KB. */
 enum { IDENTITY_BYTES = 512 };
 
+enum { AGE_BYTES = 8 };
+
+static void append_age(const struct run *run, struct buffer *key)
+{
+    uint64_t birth = run->evaluation.document ? run->evaluation.document->birth_seq : 0;
+    bool is_descending = false;
+
+    for (size_t i = 0; i < run->query->order_count; i++)
+        is_descending |= run->query->orders[i].is_descending;
+    buffer_append_u64(key, is_descending ? ~birth : birth);
+}
+
 status run_order_key(struct run *run, bytes *out, bool *has_output_out)
 {
     const struct query *query = run->query;
@@ -31,6 +43,8 @@ status run_order_key(struct run *run, bytes *out, bool *has_output_out)
         sorter_append_identity(&key, query->rules, value,
                                room < IDENTITY_BYTES ? room : IDENTITY_BYTES);
     }
+    if (query->is_tied_by_age)
+        append_age(run, &key);
     return buffer_finish(&key, out);
 }
 
@@ -49,13 +63,31 @@ static status next_entry(struct run *run, bool is_key_descending, struct sort_en
     return buffer_finish(&key, &out->key);
 }
 
+/* Where rows come in order, all that are equal to the last one wanted have to be seen, and nothing behind them. */
+static status is_enough(struct run *run, const struct sorter *sorter,
+                        const struct sort_entry *entry, bytes *last, bool *out)
+{
+    bytes place = bytes_of(entry->order_key.data, entry->order_key.len - AGE_BYTES);
+
+    *out = false;
+    if (bytes_equal(place, *last))
+        return STATUS_OK;
+    *out = sorter->count >= sorter->keep;
+    return arena_copy(run->arena, place, last);
+}
+
 static status collect(struct run *run, struct sorter *sorter)
 {
+    bytes last = BYTES_NONE;
+
     for (;;) {
         struct sort_entry entry;
-        bool has_row, is_wanted;
+        bool has_row, is_wanted, is_done = false;
         TRY(next_entry(run, sorter->is_key_descending, &entry, &has_row, &is_wanted));
-        if (!has_row)
+        if (has_row && is_wanted && run->is_walked_in_order)
+            TRY(is_enough(run, sorter, &entry, &last, &is_done));
+        sorter->has_dropped |= is_done;
+        if (!has_row || is_done)
             return sorter_finish(sorter);
         if (is_wanted)
             TRY(sorter_add(sorter, entry));
@@ -158,6 +190,8 @@ status run_sorted(struct run *run)
     status s = sorter_open(&sorter, run->arena, run_wanted_rows(run), run->query,
                            run->is_resumed ? &run->after : NULL);
 
+    if (s.code == OK && run->is_walked_in_order)
+        s = run_begin_in_order(run);
     if (s.code == OK)
         s = collect(run, &sorter);
     if (s.code == OK)

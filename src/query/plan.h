@@ -50,6 +50,7 @@ struct plan {
     struct plan_filter filters[PLAN_FILTERS_MAX];
     size_t filter_count;
     bool is_ranked; /* the index is composite: there is one range, everything behind the prefix */
+    size_t fixed_fields; /* ... which stands for so many of its fields */
 };
 
 /* `wanted` is the choice of an earlier page, NULL for the first one. INVALID if it cannot be followed

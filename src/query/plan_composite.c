@@ -152,6 +152,7 @@ static status make_plan(struct planner *p, const struct fit *fit, uint32_t numbe
                                         .constraint = number };
     out->index = fit->index;
     out->is_ranked = true;
+    out->fixed_fields = fit->fixed;
     out->filter_count = 0;
     out->is_ordered = fit->is_ordered;
     out->is_reverse = fit->is_reverse;

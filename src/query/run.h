@@ -27,6 +27,8 @@ struct run {
     bool is_resumed;
     bool is_returning; /* at a document of the page before: the cursor has not moved yet */
     bool is_finished;
+    bool
+        is_walked_in_order; /* a page that sorts gets its rows in order, but for those that are equal in it */
     /* Work of a way that was given up; it does not count against the page. */
     uint64_t rows_before, loaded_before;
 };
@@ -79,6 +81,8 @@ MUST_USE status run_filtered(struct run *run, bool *is_done_out);
 /* ---- the ends ---------------------------------------------------------------------------------------- */
 
 MUST_USE status run_sorted(struct run *run);
+/* Lets a walk in order begin with the rows that are equal to the last one of the page before (page_ties.c). */
+MUST_USE status run_begin_in_order(struct run *run);
 /* Before rows are looked at: counts what scores of words depend on, if the query has them. */
 MUST_USE status run_rank(struct run *run);
 /* All rows of a query that fuses scores. */

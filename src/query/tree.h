@@ -77,6 +77,9 @@ struct query {
     size_t order_count;
     const struct query_order *orders;
     const struct query_rank *rank; /* NULL: an order like any other */
+    /* Rows that the order leaves equal come in the order in which their documents were born, backwards if any key
+     * is descending; otherwise in that of their keys. */
+    bool is_tied_by_age;
     /* With aggregates and no groups (and then without orders): one row made of all rows. */
     size_t aggregate_count;
     const struct query_aggregate *aggregates;

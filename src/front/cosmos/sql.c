@@ -7,6 +7,7 @@
  * Keeps: the tree is valid for the query room whatever the text was. Pure apart from the arena.
  * Start reading at sql_parse(). */
 #include "front/cosmos/sql_parser.h"
+#include "front/cosmos/sql_rewrite.h"
 
 /* ---- tokens ----------------------------------------------------------------------------------------- */
 
@@ -500,6 +501,28 @@ struct setting {
     status (*how)(struct sql_parser *, struct query *);
 };
 
+static bool is_named(const struct query *query, size_t number, const char *name)
+{
+    return bytes_equal(query->output->names[number], bytes_of_text(name));
+}
+
+/* Rows that clients put in order with those of other ranges, see sql_rewrite.c: they go on behind the last one that
+ * they had by its _rid, whose order is that of births. So does the query, whatever condition they add to it. */
+static status settle_ties(struct arena *arena, bytes text, struct query *query, uint64_t seed)
+{
+    bytes common;
+
+    if (query->order_count == 0 || query->is_output_bare || query->rank ||
+        query->output->kind != EXPRESSION_OBJECT || query->output->count != 3 ||
+        !is_named(query, 0, "_rid") || !is_named(query, 1, "orderByItems") ||
+        !is_named(query, 2, "payload"))
+        return STATUS_OK;
+    query->is_tied_by_age = true;
+    TRY(sql_without_filter(arena, text, &common));
+    query->fingerprint = bytes_hash(common, seed);
+    return STATUS_OK;
+}
+
 static status parse(struct arena *arena, bytes text, const struct setting *setting,
                     const struct query **out, struct sql_error *error_out)
 {
@@ -522,8 +545,8 @@ static status parse(struct arena *arena, bytes text, const struct setting *setti
         .variable_count = 1,
         .level.is_root = true,
     };
-    query->fingerprint = hash_properties(setting->properties,
-                                         bytes_hash(setting->parameters, bytes_hash(text, 1)));
+    uint64_t seed = hash_properties(setting->properties, bytes_hash(setting->parameters, 1));
+    query->fingerprint = bytes_hash(text, seed);
     TRY(sql_advance(parser));
     TRY(setting->how(parser, query));
     if (parser->has_mistake) {
@@ -531,7 +554,7 @@ static status parse(struct arena *arena, bytes text, const struct setting *setti
         return status_of(INVALID, error_out->message);
     }
     *out = query;
-    return STATUS_OK;
+    return settle_ties(arena, text, query, seed);
 }
 
 status sql_parse(struct arena *arena, bytes text, bytes parameters, const struct query **out,

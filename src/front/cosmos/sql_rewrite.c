@@ -217,13 +217,12 @@ static void write_ordered(struct writer *w)
     write_payload(w);
     write_text(w, " AS payload");
     write_clause(w, "\nFROM ", w->layout->from);
-    write_text(w, "\nWHERE (");
+    buffer_append_format(w->out, "\nWHERE ((%s)", w->filter);
     if (where.len) {
-        write_text(w, "(");
+        write_text(w, " AND (");
         write_bytes(w, where);
-        write_text(w, ") AND ");
+        write_text(w, ")");
     }
-    buffer_append_format(w->out, "(%s)", w->filter);
     if (query->is_output_bare) {
         write_text(w, " AND IS_DEFINED(");
         write_payload(w);
@@ -282,4 +281,55 @@ void sql_rewrite(struct buffer *out, enum sql_form form, const struct query *que
         write_grouped(&w);
         return;
     }
+}
+
+/* ---- what a client has put into it ------------------------------------------------------------------ */
+
+/* Has the text the columns that write_ordered() gives, and does its condition begin with one of the client's? */
+static bool is_ordered_form(const struct sql_layout *layout)
+{
+    const struct sql_pieces *columns = &layout->columns;
+
+    return columns->count == 3 && layout->root.len > 0 && layout->orders.count > 0 &&
+           columns->texts[0].len == layout->root.len + strlen("._rid") &&
+           bytes_starts_with(columns->texts[0], layout->root) &&
+           bytes_starts_with(columns->texts[1], BYTES_LITERAL("[{\"item\": ")) &&
+           bytes_starts_with(layout->where, BYTES_LITERAL("(("));
+}
+
+/* Finds where the bracket is closed that was opened in front of `at`. */
+static status find_bracket_end(struct sql_lexer *lexer, size_t *out)
+{
+    struct sql_token token;
+
+    for (int depth = 1; depth > 0;) {
+        TRY(sql_lex(lexer, &token));
+        if (token.kind == TOKEN_END)
+            break;
+        if (token.kind == TOKEN_SYMBOL && token.symbol == '(')
+            depth++;
+        if (token.kind == TOKEN_SYMBOL && token.symbol == ')')
+            depth--;
+        *out = token.start;
+    }
+    return STATUS_OK;
+}
+
+status sql_without_filter(struct arena *arena, bytes text, bytes *out)
+{
+    struct buffer built = buffer_in(arena);
+    struct sql_layout layout;
+    struct sql_error error;
+
+    *out = text;
+    TRY(sql_layout(arena, text, &layout));
+    if (!is_ordered_form(&layout))
+        return STATUS_OK;
+    size_t start = (size_t)(layout.where.data - text.data) + strlen("(("), end = start;
+    struct sql_lexer lexer = { .arena = arena, .text = text, .at = start, .error = &error };
+    TRY(find_bracket_end(&lexer, &end));
+    buffer_append(&built, bytes_of(text.data, start));
+    buffer_append_text(&built, "true");
+    buffer_append(&built, bytes_from(text, end));
+    return buffer_finish(&built, out);
 }

@@ -23,4 +23,7 @@ const struct expression *sql_column(const struct query *query, size_t i);
 void sql_rewrite(struct buffer *out, enum sql_form form, const struct query *query,
                  const struct sql_layout *layout, const char *filter);
 
+/* Such a text (SQL_FORM_ORDERED) with `true` in the place of what a client has put there; any other text as it is. */
+MUST_USE status sql_without_filter(struct arena *arena, bytes text, bytes *out);
+
 #endif

@@ -116,6 +116,54 @@ TEST(query_order, the_first_rows_of_an_order_look_at_few)
     world_close(&w);
 }
 
+/* Rows as clients ask for them that merge those of several ranges: by age where the order leaves them equal. */
+static void check_ties(struct world *w, const char *direction, int step)
+{
+    const char *sql = arena_format(w->arena,
+                                   "SELECT c._ts AS _rid, [{'item': c.g}] AS orderByItems, c.k AS "
+                                   "payload FROM c WHERE ((true)) ORDER BY c.g %s",
+                                   direction);
+    const struct asking how = { .items = 7 };
+    int seen = 0, last = 0, group_last = 0;
+    bytes state = BYTES_NONE;
+    uint64_t documents = 0;
+
+    do {
+        struct buffer rows = buffer_in(w->arena);
+        struct request request = world_begin(w);
+        struct query_page page;
+        CHECK_OK(ask_page(w, &request, "c", sql, &how, &state, &rows, &page));
+        world_end(&request);
+        buffer_append_byte(&rows, 0);
+        for (const char *at = (const char *)rows.data; (at = strstr(at, "\"payload\":")); seen++) {
+            int k = atoi(at += strlen("\"payload\":")), group = k / 20;
+            CHECK_THAT(seen == 0 || (group - group_last) * step >= 0, "%d after %d", k, last);
+            CHECK_THAT(seen == 0 || group != group_last || (k - last) * step < 0, "%d after %d", k,
+                       last);
+            last = k;
+            group_last = group;
+        }
+        documents += page.explain.documents;
+    } while (state.len);
+    CHECK_EQ(seen, 160, "%s", direction);
+    CHECK_THAT(documents < 160 * 8, "%llu documents were loaded", (unsigned long long)documents);
+}
+
+TEST(query_order, equal_rows_of_a_clients_plan_come_by_age_and_few_are_looked_at)
+{
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_NEVER, SHAPED);
+    for (int i = 159; i >= 0; i--)
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'k':%d%s}", i * 7 % 160, i,
+                                   i < 20 ? "" : arena_format(w.arena, ",'g':%d", i / 20)),
+                      OK);
+    check_ties(&w, "ASC", 1);
+    check_ties(&w, "DESC", -1);
+    world_close(&w);
+}
+
 TEST(query_order, a_condition_that_few_fulfil_is_sorted)
 {
     struct query_explain e;

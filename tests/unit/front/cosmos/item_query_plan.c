@@ -97,8 +97,8 @@ TEST(item_query_plan, order_comes_with_the_keys_of_each_row)
           ") ORDER BY c.n'"                                                                                                          },
         { "SELECT r.a, r.b + 1, r.d e FROM root r WHERE r.n > 1 OR r.m ORDER BY r.n DESC, r.m",
          "rewrittenQuery",                                                                                            "'SELECT r._rid, [{'item': r.n}, {'item': r.m}] AS orderByItems, {'a': r.a, '$1': r.b + "
-          "1, 'e': r.d} AS payload FROM root r WHERE ((r.n > 1 OR r.m) AND " FILTER
-          ") ORDER BY r.n DESC, r.m'"                                                                      },
+          "1, 'e': r.d} AS payload FROM root r WHERE (" FILTER
+          " AND (r.n > 1 OR r.m)) ORDER BY r.n DESC, r.m'"                                                 },
         { "SELECT TOP @two VALUE c.v FROM items AS c ORDER BY c.n",                             "rewrittenQuery",
          "'SELECT TOP 2 c._rid, [{'item': c.n}] AS orderByItems, c.v AS payload FROM items AS c "
           "WHERE (" FILTER " AND IS_DEFINED(c.v)) ORDER BY c.n'"                                                                     },
