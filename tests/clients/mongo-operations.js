@@ -80,6 +80,52 @@ test("the driver explains finds, aggregations and writes", async () => {
     equal(await c.countDocuments({ b: 1 }), 0, "nothing was changed");
 });
 
+const failCommand = (mode, data = {}) => admin({ configureFailPoint: "failCommand", mode, data });
+
+test("a write whose connection ends is tried again by the driver, and happens once", async () => {
+    const c = db.collection("retried");
+    await failCommand({ times: 1 }, { failCommands: ["insert"], closeConnection: true });
+    await c.insertOne({ _id: 1, n: 0 });
+    equal((await failCommand("off")).count, 1, "it did fail");
+    await failCommand({ times: 1 }, { failCommands: ["update"], closeConnection: true });
+    await c.updateOne({ _id: 1 }, { $inc: { n: 1 } });
+    equal((await failCommand("off")).count, 1);
+    await failCommand({ times: 1 }, { failCommands: ["findAndModify"], errorCode: 91 });
+    equal((await c.findOneAndUpdate({ _id: 1 }, { $inc: { n: 1 } }, { returnDocument: "after" })).n, 2);
+    await failCommand("off");
+    equal(await c.find().toArray(), [{ _id: 1, n: 2 }]);
+});
+
+test("an error of the write concern comes beside a write that was carried out", async () => {
+    const c = db.collection("concerned");
+    const writeConcernError = { code: 64, codeName: "WriteConcernTimeout", errmsg: "too late" };
+    await failCommand({ times: 1 }, { failCommands: ["insert"], writeConcernError });
+    await fails(64, c.insertOne({ _id: 1 }), /too late/);
+    equal(await c.countDocuments({}), 1);
+});
+
+test("a command that is held longer than its time limit fails with that", async () => {
+    const held = { failCommands: ["find"], blockConnection: true, blockTimeMS: 60, appName: "shop" };
+    await failCommand("alwaysOn", held);
+    await fails(50, db.collection("held").find({}, { maxTimeMS: 5 }).toArray());
+    equal(await watcher.db("operations").collection("held").find({}, { maxTimeMS: 5000 }).toArray(), []);
+    await failCommand("off");
+});
+
+test("the status of the server counts what clients do", async () => {
+    const before = await admin({ serverStatus: 1 });
+    const c = db.collection("counted");
+    await c.insertMany([{ a: 1 }, { a: 2 }]);
+    await c.find().toArray();
+    const after = await admin({ serverStatus: 1 });
+    equal(after.opcounters.insert - before.opcounters.insert, 2);
+    equal(after.metrics.commands.find.total - before.metrics.commands.find.total, 1);
+    equal(after.metrics.document.returned - before.metrics.document.returned, 2);
+    ok(after.network.bytesIn > before.network.bytesIn && after.network.numRequests >= 4, "traffic");
+    ok(after.connections.current > 0 && after.mem.resident > 0, "connections and memory");
+    ok((await admin({ hostInfo: 1 })).system.numCores > 0, "the machine");
+});
+
 run({
     before: async () => {
         server = await start({ options: ["--mongo", "127.0.0.1:0"] });

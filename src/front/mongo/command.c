@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "front/mongo/counters.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/principal.h"
 #include "front/mongo/retry.h"
@@ -41,6 +42,17 @@ static int compare_row(const void *name, const void *row)
 const struct command_row *command_row_of(bytes name)
 {
     return bsearch(&name, table, ARRAY_COUNT(table), sizeof(table[0]), compare_row);
+}
+
+const struct command_row *command_row_at(size_t place)
+{
+    ASSERT(place < COMMAND_ROWS);
+    return &table[place];
+}
+
+size_t command_place(const struct command_row *row)
+{
+    return (size_t)(row - table);
 }
 
 void mongo_describe_commands(struct buffer *out)
@@ -251,6 +263,8 @@ static status run(struct command *command)
         return command_fail(command, ERROR_CommandNotSupported, "mayfly does not support %s: %s",
                             command->row->name, command->row->help);
     operation_begin(command);
+    if (atomic_load_explicit(&command->face->fail_point.is_on, memory_order_relaxed))
+        TRY(fail_point_apply(command));
     if (!(command->row->traits & TRAIT_NO_REQUEST))
         TRY(begin_request(command));
     if (command->has_txn_number && (command->row->traits & TRAIT_RETRYABLE)) {
@@ -280,8 +294,34 @@ status command_fail(struct command *command, int32_t code, const char *format, .
 /* Drivers try these again by themselves. */
 static bool is_retryable(int32_t code)
 {
-    return code == ERROR_ExceededTimeLimit || code == ERROR_NotWritablePrimary ||
-           code == ERROR_ShutdownInProgress || code == ERROR_InterruptedAtShutdown;
+    static const int32_t codes[] = {
+        ERROR_HostUnreachable,         ERROR_HostNotFound,
+        ERROR_NetworkTimeout,          ERROR_ShutdownInProgress,
+        ERROR_PrimarySteppedDown,      ERROR_ExceededTimeLimit,
+        ERROR_SocketException,         ERROR_NotWritablePrimary,
+        ERROR_InterruptedAtShutdown,   ERROR_InterruptedDueToReplStateChange,
+        ERROR_NotPrimaryNoSecondaryOk, ERROR_NotPrimaryOrSecondary,
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(codes); i++) {
+        if (codes[i] == code)
+            return true;
+    }
+    return false;
+}
+
+static void append_labels(struct command *command)
+{
+    struct buffer *out = &command->reply;
+
+    if (command->trap.has_labels) {
+        document_append(out, BYTES_LITERAL("errorLabels"),
+                        (struct value){ VALUE_ARRAY, command->trap.labels });
+    } else if (command->has_txn_number && is_retryable(command->fault.code)) {
+        size_t labels = reply_begin_array(out, "errorLabels");
+        reply_text(out, "0", "RetryableWriteError");
+        document_end(out, labels);
+    }
 }
 
 static void append_times(struct command *command)
@@ -301,11 +341,7 @@ static void render_fault(struct command *command, status outcome)
     command->reply_begun = document_begin(out);
     reply_double(out, "ok", 0);
     fault_append(out, &command->fault);
-    if (command->has_txn_number && is_retryable(command->fault.code)) {
-        size_t labels = reply_begin_array(out, "errorLabels");
-        reply_text(out, "0", "RetryableWriteError");
-        document_end(out, labels);
-    }
+    append_labels(command);
 }
 
 /* What the write was answered, without the times: they are those of the reply. */
@@ -319,16 +355,36 @@ static void keep_answer(struct command *command, status outcome)
     retry_end(command, is_kept ? bytes_of(copy.data, copy.len) : BYTES_NONE);
 }
 
+/* What a fail point puts into the reply of a command that was carried out. */
+static void append_trap(struct command *command)
+{
+    if (command->trap.write_concern_error.len == 0)
+        return;
+    reply_document(&command->reply, "writeConcernError", command->trap.write_concern_error);
+    append_labels(command);
+}
+
+/* Counts what was done; for commands that there are. */
+static void note_end(struct command *command, bool is_failed)
+{
+    int64_t took_ms = clock_monotonic(engine_clock(command->face->engine)) - command->started_ms;
+
+    counters_add(command, is_failed, took_ms);
+}
+
 /* Fills in the reply and gives the engine's request back; what the reply needs lies in the arena. */
 static void finish(struct command *command, status outcome)
 {
-    operation_end(command);
     if (outcome.code != OK)
         render_fault(command, outcome);
     else
         reply_double(&command->reply, "ok", 1);
+    if (command->row)
+        note_end(command, outcome.code != OK);
+    operation_end(command);
     if (command->is_retryable)
         keep_answer(command, outcome);
+    append_trap(command);
     append_times(command);
     document_end(&command->reply, command->reply_begun);
     end_request(command);

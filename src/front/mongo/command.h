@@ -70,6 +70,7 @@ struct command {
     struct operation *operation; /* NULL unless others can see it */
     struct explain *explain; /* not NULL: it is only explained, and changes nothing (explain.h) */
     struct command_work work;
+    struct fail_point_trap trap;
 
     struct buffer reply; /* begun; handlers append */
     size_t reply_begun;
@@ -90,6 +91,17 @@ struct command {
 MUST_USE bool command_run(struct command *command);
 /* NULL if there is no such command. */
 const struct command_row *command_row_of(bytes name);
+/* The table of all commands, by their places in it. */
+enum {
+#define COMMAND(word, function, who, traits, sentence) COMMAND_PLACE_##word,
+#define COMMAND_NOT(word, who, traits, sentence) COMMAND_PLACE_##word,
+#include "front/mongo/commands.def"
+#undef COMMAND
+#undef COMMAND_NOT
+    COMMAND_ROWS
+};
+const struct command_row *command_row_at(size_t place);
+size_t command_place(const struct command_row *row);
 /* The whole reply, in the arena. */
 bytes command_reply(struct command *command);
 

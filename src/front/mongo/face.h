@@ -5,10 +5,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "front/mongo/fail_point.h"
 #include "front/mongo/mongo.h"
 #include "front/mongo/operation.h"
 #include "front/mongo/ttl.h"
 
+struct counters;
 struct retry_table;
 struct stream_table;
 
@@ -33,6 +35,8 @@ struct mongo {
     struct stream_table *streams;
     struct retry_table *retries;
     struct operation_list operations;
+    struct counters *counters;
+    struct fail_point fail_point;
 
     _Atomic bool has_users;
     _Atomic uint64_t users_version; /* raised when users change */

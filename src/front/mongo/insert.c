@@ -46,6 +46,7 @@ static status reply_inserted(struct command *command, struct insertion *insertio
 {
     reply_int32(&command->reply, "n", (int32_t)insertion->inserted);
     write_errors_append(&insertion->errors, &command->reply);
+    command->work.inserted = insertion->inserted;
     return STATUS_OK;
 }
 

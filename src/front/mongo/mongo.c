@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "front/mongo/counters.h"
 #include "front/mongo/face.h"
 #include "front/mongo/principal.h"
 #include "front/mongo/retry.h"
@@ -30,9 +31,11 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     random_secret(face->login_seed, sizeof(face->login_seed));
     ttl_state_init(&face->ttl);
     operation_list_open(&face->operations);
+    fail_point_open(&face->fail_point);
     face->streams = stream_table_open();
     face->retries = retry_table_open();
-    if (!face->streams || !face->retries) {
+    face->counters = counters_open();
+    if (!face->streams || !face->retries || !face->counters) {
         mongo_close(face);
         return status_of(OUT_OF_MEMORY, "no memory for cursors and sessions");
     }
@@ -54,6 +57,8 @@ void mongo_close(struct mongo *face)
     if (face->retries)
         retry_table_close(face->retries);
     operation_list_close(&face->operations);
+    counters_close(face->counters);
+    fail_point_close(&face->fail_point);
     memory_give(face);
 }
 

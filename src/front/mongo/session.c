@@ -14,6 +14,7 @@
  * Threads: the owner of the connection. Start reading at session_on_bytes(). */
 #include "front/mongo/session.h"
 
+#include "front/mongo/counters.h"
 #include "front/mongo/login.h"
 
 static void session_close(void *handle);
@@ -66,7 +67,8 @@ static bool send_reply(struct session *session)
         .compressor = message->compressor,
     };
     bool is_sent = true;
-    bytes head, body;
+    bytes head = BYTES_NONE, body = BYTES_NONE;
+    size_t out = 0;
 
     if (!(message->flags & WIRE_MORE_TO_COME)) {
         status s = wire_write(session->arena, &envelope, command_reply(&session->command), &head,
@@ -74,7 +76,9 @@ static bool send_reply(struct session *session)
         is_sent = s.code == OK;
         if (is_sent)
             connection_send(session->connection, head, body);
+        out = head.len + body.len;
     }
+    counters_message(session->face, session->connection_id, session->header.len, out);
     arena_reset(session->arena);
     session->head_len = 0;
     return is_sent;
@@ -199,6 +203,8 @@ static enum protocol_step answer(struct session *session)
     run_command(session, &is_answered);
     if (!is_answered)
         return STEP_PENDING;
+    if (session->command.trap.is_cut)
+        return STEP_CLOSE;
     return send_reply(session) ? STEP_REPLIED : STEP_CLOSE;
 }
 

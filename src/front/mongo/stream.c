@@ -38,6 +38,7 @@ struct stream {
 struct stream_table {
     pthread_mutex_t lock;
     size_t count;
+    uint64_t opened, timed_out; /* since the start */
     size_t free_hint;
     size_t sweep_at; /* where idle cursors are looked for next */
     struct stream *places[LIMIT_CURSORS];
@@ -68,12 +69,19 @@ void stream_table_close(struct stream_table *table)
     memory_give(table);
 }
 
-size_t stream_count(struct stream_table *table)
+struct stream_figures stream_figures(struct stream_table *table)
 {
     pthread_mutex_lock(&table->lock);
-    size_t count = table->count;
+    struct stream_figures figures = { .opened = table->opened,
+                                      .timed_out = table->timed_out,
+                                      .open = table->count };
+    for (size_t i = 0; i < LIMIT_CURSORS && table->count > 0; i++) {
+        const struct stream *stream = table->places[i];
+        figures.busy += stream && stream->is_busy;
+        figures.never_idle += stream && stream->never_idles;
+    }
     pthread_mutex_unlock(&table->lock);
-    return count;
+    return figures;
 }
 
 void stream_append_idle(struct command *command, struct buffer *out)
@@ -124,6 +132,7 @@ static void end_idle(struct stream_table *table, size_t count, time_ms now)
     for (size_t i = 0; i < count; i++) {
         struct stream *stream = table->places[table->sweep_at++ % LIMIT_CURSORS];
         if (stream && is_idle_too_long(stream, now)) {
+            table->timed_out++;
             vacate(table, stream);
             give(stream);
         }
@@ -145,6 +154,7 @@ static bool settle(struct stream_table *table, struct stream *stream)
         table->places[at] = stream;
         table->free_hint = at + 1;
         table->count++;
+        table->opened++;
         return true;
     }
     return false;
@@ -376,6 +386,7 @@ static status claim(struct command *command, int64_t id, bytes name, struct stre
     pthread_mutex_lock(&table->lock);
     struct stream *stream = place < LIMIT_CURSORS ? table->places[place] : NULL;
     if (stream && stream->id == id && is_idle_too_long(stream, command->request.now)) {
+        table->timed_out++;
         vacate(table, stream);
         old = stream;
         stream = NULL;

@@ -50,8 +50,12 @@ typedef status stream_row(void *context, bytes document);
 MUST_USE status stream_each(struct command *command, struct stream *stream, stream_row *each,
                             void *context);
 
-/* How many are open, for the figures. */
-size_t stream_count(struct stream_table *table);
+/* How many there are, and have been. */
+struct stream_figures {
+    uint64_t opened, timed_out;
+    size_t open, busy, never_idle;
+};
+struct stream_figures stream_figures(struct stream_table *table);
 /* Those of a session, by the id in its lsid; for all sessions if it is empty. */
 void stream_end_session(struct stream_table *table, bytes lsid);
 

@@ -400,13 +400,13 @@ TEST(mongo_find, cursors_that_nobody_fetches_are_forgotten)
     CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2},{'_id':3}]}"));
     for (int i = 0; i < 10; i++)
         CHECK_DONE(mongo_ask(&f, "{'find':'c','batchSize':1}"));
-    CHECK_EQ(stream_count(f.face->streams), 10, "");
+    CHECK_EQ(stream_figures(f.face->streams).open, 10, "");
     world_pass(&f.world, LIMIT_CURSOR_IDLE_MS);
     for (int i = 0; i < LIMIT_CURSORS / 64 + 1; i++) {
         struct mongo_answer answer = mongo_ask(&f, "{'find':'c','batchSize':1}");
         CHECK_DONE(mongo_ask(&f, "{'killCursors':'c','cursors':[{'$numberLong':'%lld'}]}",
                              (long long)mongo_number(&answer, "cursor.id")));
     }
-    CHECK_EQ(stream_count(f.face->streams), 0, "");
+    CHECK_EQ(stream_figures(f.face->streams).open, 0, "");
     mongo_face_close(&f);
 }
