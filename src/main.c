@@ -41,6 +41,7 @@ static int print_help(struct arena *arena);
 static int print_routes(struct arena *arena);
 static int print_functions(struct arena *arena);
 static int print_commands(struct arena *arena);
+static int print_operators(struct arena *arena);
 
 int main(int argument_count, char **arguments)
 {
@@ -78,6 +79,8 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
         return print_functions(arena);
     if (strcmp(word, "commands") == 0)
         return print_commands(arena);
+    if (strcmp(word, "operators") == 0)
+        return print_operators(arena);
     if (strcmp(word, "check") == 0)
         command = COMMAND_CHECK;
     else if (strcmp(word, "serve") != 0)
@@ -120,6 +123,8 @@ static int print_help(struct arena *arena)
                        "API, and which of them are served\n"
                        "mayfly functions            list the functions of the Cosmos DB SQL\n"
                        "mayfly commands             list the commands of the MongoDB protocol\n"
+                       "mayfly operators            list the stages and operators of its "
+                       "aggregation\n"
                        "mayfly --version | --help\n\nThe server answers over HTTP:\n");
     pages_describe(&text);
     return print_text(&text);
@@ -168,6 +173,21 @@ static int print_commands(struct arena *arena)
                        "What is not served is answered with an error that says so; a command that "
                        "is not in the table is unknown.\n\n");
     mongo_describe_commands(&text);
+    return print_text(&text);
+}
+
+/* The page docs/mongo-operators.md. */
+static int print_operators(struct arena *arena)
+{
+    struct buffer text = buffer_in(arena);
+
+    buffer_append_text(&text,
+                       "# Stages and operators of aggregation\n\n"
+                       "Written by `mayfly operators`, from the tables that the server itself goes "
+                       "by; a test compares them.\n"
+                       "What is not in the tables is refused as unknown. Zones of dates are those "
+                       "of the machine's time zone database.\n\n");
+    mongo_describe_operators(&text);
     return print_text(&text);
 }
 

@@ -123,6 +123,8 @@
 /* What one stage of a pipeline may hold, in bytes; stages of one pipeline. */
 #define LIMIT_PIPELINE_STAGE_BYTES (100 * 1024 * 1024)
 #define LIMIT_PIPELINE_STAGES 1000
+/* Pipelines within each other. */
+#define LIMIT_PIPELINE_DEPTH 20
 #define LIMIT_VIEW_DEPTH 20 /* views below a view */
 /* State of a page, in bytes: clients carry it in a header, which with its seal and in base64 has 1 KB at most. */
 #define LIMIT_QUERY_STATE_BYTES 752

@@ -166,25 +166,36 @@ static struct value find_plain(bytes document, bytes path)
     return path.len ? (struct value){ .type = VALUE_MISSING } : value;
 }
 
-/* The row with the array replaced by one element, and perhaps its position. */
-static status put_element(struct pipeline_run *run, struct operator* o, struct value element,
-                          int64_t position, bytes *out)
+static status apply_steps(struct pipeline_run *run, struct operator* o, bytes row, bytes *out)
 {
     struct update_run changing = { .arena = o->scratch, .now = run->formulas.now };
     struct update_result result;
 
-    o->steps[0].kind = element.type == VALUE_MISSING ? UPDATE_UNSET : UPDATE_SET;
-    o->steps[0].value = element;
-    o->steps[1].value = (struct value){ .type = VALUE_NULL };
-    if (position >= 0)
-        TRY(value_of_integer(o->scratch, VALUE_INT64, position, &o->steps[1].value));
-    status s = update_apply(&o->unwind, &changing, o->row, &result);
+    status s = update_apply(&o->unwind, &changing, row, &result);
     if (s.code != OK) {
         run->refusal = changing.refusal;
         return status_fail(run->formulas.arena, s.code, "%s", s.message);
     }
     *out = result.document;
     return STATUS_OK;
+}
+
+status pipeline_put(struct pipeline_run *run, struct operator* o, bytes row, struct value value,
+                    bytes *out)
+{
+    o->steps[0].kind = value.type == VALUE_MISSING ? UPDATE_UNSET : UPDATE_SET;
+    o->steps[0].value = value;
+    return apply_steps(run, o, row, out);
+}
+
+/* The row with the array replaced by one element, and perhaps its position. */
+static status put_element(struct pipeline_run *run, struct operator* o, struct value element,
+                          int64_t position, bytes *out)
+{
+    o->steps[1].value = (struct value){ .type = VALUE_NULL };
+    if (position >= 0)
+        TRY(value_of_integer(o->scratch, VALUE_INT64, position, &o->steps[1].value));
+    return pipeline_put(run, o, o->row, element, out);
 }
 
 /* What a row without elements gives, if it gives something. */
@@ -268,6 +279,20 @@ status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *
         if (!o->is_filled)
             TRY(group_fill(run, number));
         return group_next(run, o, out, has_out);
+    case STAGE_LOOKUP:
+        return pull_lookup(run, number, out, has_out);
+    case STAGE_GRAPH_LOOKUP:
+        return pull_graph(run, number, out, has_out);
+    case STAGE_UNION:
+        return pull_union(run, number, out, has_out);
+    case STAGE_FACET:
+        return pull_facet(run, number, out, has_out);
+    case STAGE_REDACT:
+        return pull_redact(run, number, out, has_out);
+    case STAGE_BUCKETS:
+        if (!o->is_filled)
+            TRY(buckets_fill(run, number));
+        return sort_next(o, out, has_out);
     }
     return STATUS_OK;
 }
@@ -282,7 +307,10 @@ int32_t pipeline_refusal(const struct pipeline_run *run)
     return run->refusal;
 }
 
-static status open_operator(struct operator* o, const struct stage *stage, struct arena *arena)
+/* ---- opening and closing ---------------------------------------------------------------------------- */
+
+static status open_operator(struct pipeline_run *run, struct operator* o, const struct stage *stage,
+                            struct arena *arena)
 {
     int32_t refusal;
 
@@ -291,7 +319,9 @@ static status open_operator(struct operator* o, const struct stage *stage, struc
     o->held = arena_open(LIMIT_PIPELINE_STAGE_BYTES);
     if (!o->scratch || !o->held)
         return status_of(OUT_OF_MEMORY, "there is no memory for a pipeline");
-    if (stage->kind != STAGE_UNWIND)
+    TRY(foreign_open_stages(run, o, arena));
+    if (stage->kind != STAGE_UNWIND && stage->kind != STAGE_LOOKUP &&
+        stage->kind != STAGE_GRAPH_LOOKUP)
         return STATUS_OK;
     o->steps[0].path = stage->name;
     o->steps[1] = (struct update_step){ .kind = UPDATE_SET, .path = stage->position_name };
@@ -321,7 +351,7 @@ status pipeline_open(const struct pipeline *pipeline, size_t skipped,
     if (!run->formulas.random)
         run->formulas.random = &run->random;
     for (size_t i = 0; i < count; i++) {
-        status s = open_operator(&run->operators[i], &pipeline->stages[skipped + i], arena);
+        status s = open_operator(run, &run->operators[i], &pipeline->stages[skipped + i], arena);
         if (s.code != OK) {
             pipeline_close(run);
             return s;
@@ -331,13 +361,45 @@ status pipeline_open(const struct pipeline *pipeline, size_t skipped,
     return STATUS_OK;
 }
 
+void pipeline_restart(struct pipeline_run *run, const struct pipeline_source *source)
+{
+    const struct pipeline_foreign *foreign = run->source.foreign;
+
+    run->source = *source;
+    run->source.foreign = foreign;
+    run->refusal = run->formulas.refusal = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        struct operator* o = & run->operators[i];
+        foreign_end(run, o);
+        arena_reset(o->scratch);
+        arena_reset(o->held);
+        o->passed = 0;
+        o->is_filled = o->is_over = o->is_inside = false;
+        o->groups = NULL;
+        o->sorted = NULL;
+    }
+}
+
+status pipeline_inner_failed(struct pipeline_run *run, const struct pipeline_run *inner, status s)
+{
+    if (s.code != OK && inner->refusal)
+        run->refusal = inner->refusal;
+    return s;
+}
+
 void pipeline_close(struct pipeline_run *run)
 {
     for (size_t i = 0; i < run->count; i++) {
-        if (run->operators[i].scratch)
-            arena_close(run->operators[i].scratch);
-        if (run->operators[i].held)
-            arena_close(run->operators[i].held);
+        struct operator* o = & run->operators[i];
+        foreign_end(run, o);
+        for (size_t j = 0; j < o->inner_count; j++) {
+            if (o->inners[j])
+                pipeline_close(o->inners[j]);
+        }
+        if (o->scratch)
+            arena_close(o->scratch);
+        if (o->held)
+            arena_close(o->held);
     }
     run->count = 0;
 }

@@ -28,6 +28,12 @@ enum stage_kind {
     STAGE_COUNT, /* one document { name: rows }, none without rows */
     STAGE_UNWIND,
     STAGE_SAMPLE,
+    STAGE_LOOKUP,       /* `name`: the documents of another collection that belong to the row */
+    STAGE_GRAPH_LOOKUP, /* the same, from one to the next */
+    STAGE_UNION,        /* the rows, then those of another collection */
+    STAGE_FACET,        /* one document: what each of several pipelines makes of the rows */
+    STAGE_BUCKETS,      /* so many groups of about the same size, by the order of a value */
+    STAGE_REDACT,       /* what `formula` lets through, document by document within each other */
 };
 
 enum accumulator_kind {
@@ -62,6 +68,23 @@ struct accumulator {
     struct value shares; /* a number from 0 to 1, or an array of them */
 };
 
+/* A variable of the stages inside. */
+struct stage_variable {
+    uint32_t number;
+    const struct formula *formula;
+};
+
+struct pipeline;
+struct facet {
+    bytes name;
+    const struct pipeline *pipeline;
+};
+
+/* What a formula of STAGE_REDACT says: these texts, which no other text equals. */
+#define REDACT_DESCEND "descend"
+#define REDACT_PRUNE "prune"
+#define REDACT_KEEP "keep"
+
 struct stage {
     enum stage_kind kind;
     const struct match *match;
@@ -74,6 +97,17 @@ struct stage {
     size_t accumulator_count;
     bytes position_name; /* STAGE_UNWIND: field for the position, empty if none */
     bool keeps_empty;    /* STAGE_UNWIND: rows without elements stay */
+    /* STAGE_LOOKUP, STAGE_GRAPH_LOOKUP, STAGE_UNION: where from, and what is done with it there. */
+    bytes from;                       /* the other collection; empty: `documents` */
+    bytes documents;                  /* an array */
+    bytes local_field, foreign_field; /* of equal values; of a graph: of one and of the next */
+    const struct pipeline *inner;     /* may be NULL */
+    const struct stage_variable *variables;
+    size_t variable_count;
+    int64_t depth_max; /* of a graph; negative: none */
+    bytes depth_field; /* of a graph: where it is put; may be empty */
+    const struct facet *facets;
+    size_t facet_count;
 };
 
 struct pipeline {
@@ -94,12 +128,25 @@ struct pipeline_front {
 MUST_USE status pipeline_front(const struct pipeline *pipeline, struct arena *arena,
                                struct pipeline_front *out);
 
+struct pipeline_source;
+
+/* Documents of other collections. */
+struct pipeline_foreign {
+    /* Those that fulfil `match`, which may be NULL; formulas in it are computed with `formulas`. Nothing is found
+     * in a collection that is not there. */
+    status (*open)(void *context, bytes name, const struct match *match,
+                   const struct formula_run *formulas, struct pipeline_source *out);
+    void (*close)(void *context, struct pipeline_source *source);
+    void *context;
+};
+
 struct pipeline_source {
     /* The document is valid until the next call. */
     status (*next)(void *context, bytes *document_out, bool *has_out);
     /* How many there are; may be NULL. */
     status (*count)(void *context, uint64_t *out);
     void *context;
+    const struct pipeline_foreign *foreign; /* NULL: there are no other collections */
 };
 
 struct pipeline_run;

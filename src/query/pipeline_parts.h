@@ -6,7 +6,17 @@
 #include "query/update.h"
 
 struct group_table;
-struct sorted_rows;
+
+/* Rows that a stage holds, by the order of their keys. */
+struct held_row {
+    bytes key;
+    uint64_t number; /* as they came: equal ones stay so */
+    bytes row;
+};
+struct sorted_rows {
+    struct held_row *items;
+    size_t count, room, given;
+};
 
 /* One stage at work. */
 struct operator
@@ -25,6 +35,13 @@ struct operator
     int64_t position;
     struct update unwind;
     struct update_step steps[2];
+    /* stages inside of this one */
+    struct pipeline_run **inners;
+    size_t inner_count;
+    const struct match *inner_match; /* what the first of them ask */
+    const struct path *local_path;
+    struct pipeline_source foreign;
+    bool is_foreign_open;
 };
 
 struct pipeline_run {
@@ -47,11 +64,43 @@ MUST_USE status pipeline_hold(struct pipeline_run *run, struct operator* operato
                               const char * what, bytes row, bytes *out);
 status pipeline_too_much(struct pipeline_run *run, const char *what);
 
+/* The row with a value at the path of the first step, taken away if it is missing. */
+MUST_USE status pipeline_put(struct pipeline_run *run, struct operator* operator, bytes row,
+                             struct value value, bytes *out);
+/* From the beginning, with another source. */
+void pipeline_restart(struct pipeline_run *run, const struct pipeline_source *source);
+/* What a run inside of another one has failed with. */
+status pipeline_inner_failed(struct pipeline_run *run, const struct pipeline_run *inner, status s);
+
+/* pipeline_foreign.c */
+MUST_USE status foreign_open_stages(struct pipeline_run *run, struct operator* operator,
+                                    struct arena * arena);
+void foreign_end(struct pipeline_run *run, struct operator* operator);
+MUST_USE status pull_lookup(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
+MUST_USE status pull_union(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
+/* The documents whose value at `path` is one of these, and for which `also` holds, if it is there. */
+MUST_USE status foreign_open(struct pipeline_run *run, struct operator* operator,
+                             const struct match * match);
+MUST_USE status foreign_match_in(struct arena *arena, bytes path, struct value *values,
+                                 size_t count, const struct match **out);
+/* pipeline_graph.c */
+MUST_USE status pull_graph(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
+/* pipeline_facet.c */
+MUST_USE status pull_facet(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
+/* pipeline_redact.c */
+MUST_USE status pull_redact(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
+/* pipeline_bucket.c */
+MUST_USE status buckets_fill(struct pipeline_run *run, size_t number);
 /* pipeline_group.c */
 MUST_USE status group_fill(struct pipeline_run *run, size_t number);
 MUST_USE status group_next(struct pipeline_run *run, struct operator* operator, bytes * out,
                            bool *has_out);
-/* pipeline_sort.c */
+/* pipeline_sort.c: rows in o->sorted, copied to the memory of the stage; `what` names it if that is full */
+MUST_USE status sorted_begin(struct pipeline_run *run, struct operator* operator,
+                             const char * what);
+MUST_USE status sorted_add(struct pipeline_run *run, struct operator* operator, const char * what,
+                           bytes key, bytes row);
+void sorted_order(struct sorted_rows *rows);
 MUST_USE status sort_fill(struct pipeline_run *run, size_t number);
 MUST_USE status sort_next(struct operator* operator, bytes * out, bool *has_out);
 MUST_USE status sample_fill(struct pipeline_run *run, size_t number);

@@ -9,18 +9,7 @@
 
 #include "query/pipeline_parts.h"
 
-struct held_row {
-    bytes key;
-    uint64_t number; /* as they came: equal ones stay so */
-    bytes row;
-};
-
-struct sorted_rows {
-    struct held_row *items;
-    size_t count, room, given;
-};
-
-static status make_room(struct pipeline_run *run, struct operator* o)
+static status make_room(struct pipeline_run *run, struct operator* o, const char *what)
 {
     struct sorted_rows *rows = o->sorted;
     size_t room = rows->room ? rows->room * 2 : 64;
@@ -29,7 +18,7 @@ static status make_room(struct pipeline_run *run, struct operator* o)
     if (rows->count < rows->room)
         return STATUS_OK;
     if (ARENA_NEW(o->held, room, &more).code != OK)
-        return pipeline_too_much(run, "Sort");
+        return pipeline_too_much(run, what);
     if (rows->count)
         memcpy(more, rows->items, rows->count * sizeof(*more));
     rows->items = more;
@@ -45,17 +34,29 @@ static int compare_rows(const void *a, const void *b)
     return order ? order : (left->number > right->number) - (left->number < right->number);
 }
 
-static void sort_rows(struct sorted_rows *rows)
+void sorted_order(struct sorted_rows *rows)
 {
     if (rows->count > 1)
         qsort(rows->items, rows->count, sizeof(*rows->items), compare_rows);
 }
 
-static status begin(struct pipeline_run *run, struct operator* o)
+status sorted_begin(struct pipeline_run *run, struct operator* o, const char *what)
 {
     o->is_filled = true;
     if (ARENA_NEW(o->held, 1, &o->sorted).code != OK)
-        return pipeline_too_much(run, "Sort");
+        return pipeline_too_much(run, what);
+    return STATUS_OK;
+}
+
+status sorted_add(struct pipeline_run *run, struct operator* o, const char *what, bytes key,
+                  bytes row)
+{
+    struct held_row held = { .number = o->sorted->count };
+
+    TRY(make_room(run, o, what));
+    TRY(pipeline_hold(run, o, what, key, &held.key));
+    TRY(pipeline_hold(run, o, what, row, &held.row));
+    o->sorted->items[o->sorted->count++] = held;
     return STATUS_OK;
 }
 
@@ -84,12 +85,12 @@ static status cut_rows(struct pipeline_run *run, struct operator* o, uint64_t ke
 
     if (!fresh)
         return status_of(OUT_OF_MEMORY, "there is no memory for a pipeline");
-    sort_rows(rows);
+    sorted_order(rows);
     o->held = fresh;
-    status s = begin(run, o);
+    status s = sorted_begin(run, o, "Sort");
     for (size_t i = 0; s.code == OK && i < keep; i++) {
         struct held_row *row = &items[i];
-        s = make_room(run, o);
+        s = make_room(run, o, "Sort");
         if (s.code == OK)
             s = pipeline_hold(run, o, "Sort", row->key, &row->key);
         if (s.code == OK)
@@ -108,7 +109,7 @@ status sort_fill(struct pipeline_run *run, size_t number)
     bool has_row;
     bytes row;
 
-    TRY(begin(run, o));
+    TRY(sorted_begin(run, o, "Sort"));
     for (uint64_t n = 0;; n++) {
         struct held_row held = { .number = n };
         TRY(pipeline_pull(run, number - 1, &row, &has_row));
@@ -118,14 +119,14 @@ status sort_fill(struct pipeline_run *run, size_t number)
         status s = order_key(o->stage->order, o->scratch, row, &held.key);
         if (s.code != OK)
             return status_fail(run->formulas.arena, s.code, "%s", s.message);
-        TRY(make_room(run, o));
+        TRY(make_room(run, o, "Sort"));
         TRY(pipeline_hold(run, o, "Sort", held.key, &held.key));
         TRY(pipeline_hold(run, o, "Sort", row, &held.row));
         o->sorted->items[o->sorted->count++] = held;
         if (keep && keep < SIZE_MAX / 4 && o->sorted->count >= 2 * keep + 64)
             TRY(cut_rows(run, o, keep));
     }
-    sort_rows(o->sorted);
+    sorted_order(o->sorted);
     return STATUS_OK;
 }
 
@@ -143,7 +144,7 @@ status sample_fill(struct pipeline_run *run, size_t number)
     bool has_row;
     bytes row;
 
-    TRY(begin(run, o));
+    TRY(sorted_begin(run, o, "Sort"));
     for (uint64_t n = 0;; n++) {
         struct held_row held = { .number = n };
         TRY(pipeline_pull(run, number - 1, &row, &has_row));
@@ -154,7 +155,7 @@ status sample_fill(struct pipeline_run *run, size_t number)
             continue;
         TRY(pipeline_hold(run, o, "Sample", row, &held.row));
         if (place == o->sorted->count) {
-            TRY(make_room(run, o));
+            TRY(make_room(run, o, "Sort"));
             o->sorted->count++;
         }
         o->sorted->items[place] = held;

@@ -9,6 +9,7 @@
  * Threads: the command's that runs the batch. Start reading at serve_aggregate(). */
 #include "front/mongo/aggregate.h"
 #include "front/mongo/explain.h"
+#include "front/mongo/foreign.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/hint.h"
 #include "front/mongo/origin.h"
@@ -19,8 +20,8 @@
 struct waiting {
     struct waiting *next;
     bytes document;
+    uint32_t collection_id; /* where it came from; 0: from no single document */
     struct document_key key;
-    bool has_key;
 };
 
 /* In the memory of the stream. */
@@ -32,8 +33,10 @@ struct aggregating {
     struct value hint;
     bool is_resumable; /* every stage behind the front looks at one document at a time */
     bool has_keys;     /* every row comes from one document */
-    bytes documents;   /* of an origin, one behind the other */
-    bytes rest;        /* those that were not given yet */
+    bool has_union, has_lookup;
+    bool is_list; /* the documents come from an origin, one behind the other */
+    bytes documents;
+    bytes rest; /* those that were not given yet */
     struct buffer position;
     bool is_over, is_later;
     struct waiting *first, **last;
@@ -41,6 +44,7 @@ struct aggregating {
     struct command *command;
     struct select *select;
     struct select_row row;
+    struct foreign *foreign;
     struct arena *work;
     struct pipeline_run *run;
     struct formula_run formulas;
@@ -54,6 +58,8 @@ static bool gathers_all(const struct aggregating *aggregating)
     for (size_t i = aggregating->front.stage_count; i < aggregating->pipeline->count; i++) {
         enum stage_kind kind = aggregating->pipeline->stages[i].kind;
         if (kind == STAGE_GROUP || kind == STAGE_SORT || kind == STAGE_COUNT)
+            return true;
+        if (kind == STAGE_FACET || kind == STAGE_BUCKETS)
             return true;
         if (kind == STAGE_SKIP || kind == STAGE_LIMIT || kind == STAGE_SAMPLE)
             return false;
@@ -136,7 +142,7 @@ static status open_select(struct aggregating *aggregating)
 
 static status open_run(struct aggregating *aggregating, struct command *command)
 {
-    bool is_list = aggregating->documents.len > 0;
+    bool is_list = aggregating->is_list;
     struct pipeline_source source = { .next = is_list ? next_of_list : next_found,
                                       .context = aggregating };
 
@@ -147,6 +153,8 @@ static status open_run(struct aggregating *aggregating, struct command *command)
     if (!aggregating->work)
         return status_of(OUT_OF_MEMORY, "no memory to aggregate");
     aggregating->formulas = condition_run(command, aggregating->condition, aggregating->work);
+    TRY(foreign_make(command, aggregating->work, &aggregating->foreign));
+    source.foreign = foreign_sources(aggregating->foreign);
     if (!is_list)
         TRY(open_select(aggregating));
     return pipeline_open(aggregating->pipeline, is_list ? 0 : aggregating->front.stage_count,
@@ -159,6 +167,8 @@ static void close_run(struct aggregating *aggregating, bool keeps_position)
 
     if (aggregating->run)
         pipeline_close(aggregating->run);
+    if (aggregating->foreign)
+        foreign_close(aggregating->foreign);
     if (aggregating->select && keeps_position) {
         aggregating->is_over =
             select_is_over(aggregating->select) ||
@@ -171,6 +181,7 @@ static void close_run(struct aggregating *aggregating, bool keeps_position)
     select_close(aggregating->select);
     arena_close(aggregating->work);
     aggregating->run = NULL;
+    aggregating->foreign = NULL;
     aggregating->select = NULL;
     aggregating->work = NULL;
 }
@@ -219,16 +230,30 @@ static bool is_resumed_over(void *state)
 
 /* ---- rows that wait --------------------------------------------------------------------------------- */
 
+/* The document that the last row came from: of a union, that of the other collection once it is read. */
+static struct foreign_origin origin_of(const struct aggregating *aggregating)
+{
+    struct foreign_origin origin = { 0 };
+
+    if (aggregating->has_union)
+        origin = foreign_last(aggregating->foreign);
+    if (origin.collection_id == 0 && aggregating->select)
+        origin = (struct foreign_origin){ .collection_id = aggregating->collection_id,
+                                          .key = aggregating->row.key };
+    return origin;
+}
+
 static status keep_row(struct aggregating *aggregating, struct arena *arena, bytes document)
 {
     struct waiting *waiting;
 
     TRY(ARENA_NEW(arena, 1, &waiting));
     TRY(arena_copy(arena, document, &waiting->document));
-    if (aggregating->has_keys && aggregating->select) {
-        TRY(arena_copy(arena, aggregating->row.key.partition, &waiting->key.partition));
-        TRY(arena_copy(arena, aggregating->row.key.id, &waiting->key.id));
-        waiting->has_key = true;
+    struct foreign_origin origin = origin_of(aggregating);
+    if (aggregating->has_keys && origin.collection_id) {
+        waiting->collection_id = origin.collection_id;
+        TRY(arena_copy(arena, origin.key.partition, &waiting->key.partition));
+        TRY(arena_copy(arena, origin.key.id, &waiting->key.id));
     }
     *aggregating->last = waiting;
     aggregating->last = &waiting->next;
@@ -255,15 +280,14 @@ done:
 }
 
 /* Is the document still there that the row came from? */
-static status is_living(struct command *command, const struct aggregating *aggregating,
-                        const struct waiting *waiting, bool *out)
+static status is_living(struct command *command, const struct waiting *waiting, bool *out)
 {
     const struct collection *collection = catalog_find_by_id(&command->request,
-                                                             aggregating->collection_id);
+                                                             waiting->collection_id);
     struct document document;
 
     *out = true;
-    if (!waiting->has_key)
+    if (waiting->collection_id == 0)
         return STATUS_OK;
     status s = status_of(NOT_FOUND, "");
     if (collection)
@@ -283,7 +307,7 @@ static status next_waiting(void *state, struct command *command, bytes *document
         const struct waiting *waiting = aggregating->first;
         *has_out = true;
         if (aggregating->is_later)
-            TRY(is_living(command, aggregating, waiting, has_out));
+            TRY(is_living(command, waiting, has_out));
         *document_out = waiting->document;
         aggregating->first = waiting->next;
     }
@@ -303,29 +327,44 @@ static bool is_waiting_over(void *state)
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-static void judge_stages(struct aggregating *aggregating)
+static void judge_stages(struct aggregating *aggregating, const struct pipeline *pipeline,
+                         size_t from)
 {
-    aggregating->is_resumable = aggregating->documents.len == 0 && aggregating->front.wanted == 0;
-    aggregating->has_keys = aggregating->documents.len == 0;
-    for (size_t i = aggregating->front.stage_count; i < aggregating->pipeline->count; i++) {
-        switch (aggregating->pipeline->stages[i].kind) {
+    for (size_t i = from; i < pipeline->count; i++) {
+        switch (pipeline->stages[i].kind) {
         case STAGE_MATCH:
         case STAGE_PROJECT:
         case STAGE_REPLACE_ROOT:
+        case STAGE_REDACT:
+            break;
+        case STAGE_LOOKUP:
+        case STAGE_GRAPH_LOOKUP:
+            aggregating->has_lookup = true;
             break;
         case STAGE_SKIP:
         case STAGE_LIMIT:
         case STAGE_UNWIND:
             aggregating->is_resumable = false;
             break;
+        case STAGE_UNION:
+            aggregating->is_resumable = false;
+            aggregating->has_union = true;
+            if (pipeline->stages[i].inner)
+                judge_stages(aggregating, pipeline->stages[i].inner, 0);
+            break;
         case STAGE_SORT:
         case STAGE_GROUP:
         case STAGE_COUNT:
         case STAGE_SAMPLE:
+        case STAGE_FACET:
+        case STAGE_BUCKETS:
             aggregating->is_resumable = aggregating->has_keys = false;
             break;
         }
     }
+    /* Which of the documents of another collection the last one was is not known then. */
+    if (aggregating->has_union && aggregating->has_lookup)
+        aggregating->has_keys = false;
 }
 
 static status run_first_stage(struct command *command, struct arena *arena, bytes name,
@@ -357,6 +396,7 @@ static status run_first_stage(struct command *command, struct arena *arena, byte
                             origin->is_of_admin ? " of the database admin" : "");
     TRY(origin->list(command, name, first.value, &list));
     TRY(buffer_finish(&list, &aggregating->documents));
+    aggregating->is_list = true;
     aggregating->rest = aggregating->documents;
     size_t begun = document_begin(&others);
     while (document_next(&walk, &stage))
@@ -388,6 +428,7 @@ static status take_view(struct command *command, struct arena *arena, const stru
         TRY(check_view_stages(command, own));
     aggregating->collection_id = view->collection ? view->collection->id : 0;
     TRY(arena_copy(arena, view->documents, &aggregating->documents));
+    aggregating->is_list = view->documents.len > 0;
     aggregating->rest = aggregating->documents;
     return view->is_view ? view_join(arena, view, own, stages_out)
                          : arena_copy(arena, own, stages_out);
@@ -406,14 +447,16 @@ static status parse(struct command *command, struct arena *arena, const struct a
     TRY(take_view(command, arena, view, wish->stages, &stages, aggregating));
     TRY(condition_make(command, arena, bytes_of(empty, sizeof(empty)), wish->let,
                        &aggregating->condition));
-    if (aggregating->documents.len == 0)
+    if (!aggregating->is_list)
         TRY(run_first_stage(command, arena, wish->stream.name, &stages, aggregating));
     TRY(pipeline_parse(arena, stages, aggregating->condition->scope, &aggregating->pipeline,
                        &command->fault));
     TRY(pipeline_front(aggregating->pipeline, arena, &aggregating->front));
     if (aggregating->front.match)
         aggregating->condition->match = aggregating->front.match;
-    judge_stages(aggregating);
+    aggregating->is_resumable = !aggregating->is_list && aggregating->front.wanted == 0;
+    aggregating->has_keys = !aggregating->is_list;
+    judge_stages(aggregating, aggregating->pipeline, aggregating->front.stage_count);
     if (command->explain) {
         TRY(arena_copy(command->arena, stages, &command->explain->stages));
         command->explain->found_stages = aggregating->front.stage_count;

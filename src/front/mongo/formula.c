@@ -55,6 +55,17 @@ static bool find_variable(const struct formula_scope *scope, bytes name, uint32_
     return false;
 }
 
+static status parse_verdict(struct formula_parser *p, bytes name, const struct formula **out)
+{
+    const char *text = name.data[0] == 'D'   ? REDACT_DESCEND
+                       : name.data[0] == 'P' ? REDACT_PRUNE
+                                             : REDACT_KEEP;
+    struct value verdict;
+
+    TRY(value_of_text(p->arena, bytes_of_text(text), &verdict));
+    return formula_literal(p->arena, verdict, out);
+}
+
 static status parse_variable_name(struct formula_parser *p, bytes name, const struct formula **out)
 {
     uint32_t number;
@@ -69,6 +80,9 @@ static status parse_variable_name(struct formula_parser *p, bytes name, const st
         return formula_leaf(p->arena, FORMULA_IS_CLUSTER_TIME, 0, out);
     if (formula_is_named(name, "REMOVE"))
         return formula_leaf(p->arena, FORMULA_IS_REMOVED, 0, out);
+    if (p->is_redact && (formula_is_named(name, "DESCEND") || formula_is_named(name, "PRUNE") ||
+                         formula_is_named(name, "KEEP")))
+        return parse_verdict(p, name, out);
     if (find_variable(p->scope, name, &number))
         return formula_leaf(p->arena, FORMULA_IS_VARIABLE, number, out);
     return fault_raise(p->arena, p->fault, 17276, "Use of undefined variable: %.*s", (int)name.len,
@@ -202,6 +216,17 @@ status formula_parse(struct arena *arena, struct value expression,
                      struct fault *fault)
 {
     struct formula_parser parser = { .arena = arena, .fault = fault, .scope = scope };
+
+    return formula_parse_value(&parser, expression, out);
+}
+
+status formula_parse_redact(struct arena *arena, struct value expression,
+                            const struct formula_scope *scope, const struct formula **out,
+                            struct fault *fault)
+{
+    struct formula_parser parser = {
+        .arena = arena, .fault = fault, .scope = scope, .is_redact = true
+    };
 
     return formula_parse_value(&parser, expression, out);
 }

@@ -18,6 +18,10 @@ struct formula_scope {
 MUST_USE status formula_parse(struct arena *arena, struct value expression,
                               const struct formula_scope *scope, const struct formula **out,
                               struct fault *fault);
+/* The same where $$DESCEND, $$PRUNE and $$KEEP are known. */
+MUST_USE status formula_parse_redact(struct arena *arena, struct value expression,
+                                     const struct formula_scope *scope, const struct formula **out,
+                                     struct fault *fault);
 /* The `let` of a command: its names, with their values (constant expressions) in `variables`, which has room
  * for FORMULA_VARIABLES_MAX. `let` may be empty. */
 MUST_USE status formula_parse_let(struct arena *arena, bytes let, struct formula_run *run,

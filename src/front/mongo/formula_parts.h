@@ -8,6 +8,7 @@ struct formula_parser {
     struct arena *arena;
     struct fault *fault;
     const struct formula_scope *scope;
+    bool is_redact; /* $$DESCEND, $$PRUNE and $$KEEP are known */
 };
 
 struct formula_arguments {

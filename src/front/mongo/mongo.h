@@ -35,5 +35,7 @@ bool mongo_index_predicate(void *context, bytes predicate, bytes document);
 
 /* Every command as rows of a Markdown table, for the docs. */
 void mongo_describe_commands(struct buffer *out);
+/* Tables of the operators of aggregation: stages, accumulators, expressions. */
+void mongo_describe_operators(struct buffer *out);
 
 #endif

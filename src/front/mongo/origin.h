@@ -15,12 +15,15 @@ struct origin {
     origin_list *list;
     bool is_of_collection; /* otherwise of the database: aggregate: 1 */
     bool is_of_admin;      /* only on the database admin */
+    const char *sentence;
 };
 
 /* NULL if there is no such stage. */
 const struct origin *origin_find(bytes stage);
+/* One line of a table for each: name, what it does. */
+void origin_describe(struct buffer *out);
 
-#define ORIGIN(stage, function, is_of_collection, is_of_admin) origin_list function;
+#define ORIGIN(stage, function, is_of_collection, is_of_admin, what) origin_list function;
 #include "front/mongo/origins.def"
 #undef ORIGIN
 

@@ -5,26 +5,19 @@
  * Each stage is a row of one table; some are written as others ($sortByCount is a group and a sort).
  *
  * Threads: pure apart from the arena. Start reading at pipeline_parse(). */
-#include "front/mongo/pipeline.h"
-
 #include "front/mongo/accumulator.h"
 #include "front/mongo/filter.h"
+#include "front/mongo/mongo.h"
+#include "front/mongo/origin.h"
+#include "front/mongo/pipeline_parts.h"
 #include "front/mongo/projection.h"
 
-struct pipeline_parser {
-    struct arena *arena;
-    struct fault *fault;
-    const struct formula_scope *scope;
-    struct stage *stages;
-    size_t count, room;
-};
-
-static bool is_named(bytes name, const char *text)
+bool pipeline_is_named(bytes name, const char *text)
 {
     return bytes_equal(name, bytes_of_text(text));
 }
 
-static status add_stage(struct pipeline_parser *p, enum stage_kind kind, struct stage **out)
+status pipeline_add(struct pipeline_parser *p, enum stage_kind kind, struct stage **out)
 {
     if (p->count == p->room) {
         size_t room = p->room ? p->room * 2 : 8;
@@ -42,85 +35,92 @@ static status add_stage(struct pipeline_parser *p, enum stage_kind kind, struct 
 
 /* ---- single stages ---------------------------------------------------------------------------------- */
 
-typedef status parse_stage(struct pipeline_parser *p, struct value argument);
-
-static status need_document(struct pipeline_parser *p, struct value argument, int32_t code,
-                            const char *name)
+status pipeline_need_document(struct pipeline_parser *p, struct value argument, int32_t code,
+                              const char *name)
 {
     if (argument.type == VALUE_DOCUMENT)
         return STATUS_OK;
     return fault_raise(p->arena, p->fault, code, "the %s specification must be an object", name);
 }
 
-static status parse_match(struct pipeline_parser *p, struct value argument)
+status stage_match(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
 
-    TRY(need_document(p, argument, 15959, "$match"));
-    TRY(add_stage(p, STAGE_MATCH, &stage));
+    TRY(pipeline_need_document(p, argument, 15959, "$match"));
+    TRY(pipeline_add(p, STAGE_MATCH, &stage));
     return filter_parse(p->arena, value_document(argument), p->scope, &stage->match, p->fault);
 }
 
-static status parse_project(struct pipeline_parser *p, struct value argument)
+status stage_project(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
 
-    TRY(need_document(p, argument, 15969, "$project"));
-    TRY(add_stage(p, STAGE_PROJECT, &stage));
+    TRY(pipeline_need_document(p, argument, 15969, "$project"));
+    TRY(pipeline_add(p, STAGE_PROJECT, &stage));
     return projection_parse(p->arena, value_document(argument), PROJECTION_OF_STAGE, p->scope,
                             &stage->projection, p->fault);
 }
 
-static status parse_add_fields(struct pipeline_parser *p, struct value argument)
+status stage_add_fields(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
 
-    TRY(need_document(p, argument, 40272, "$addFields"));
-    TRY(add_stage(p, STAGE_PROJECT, &stage));
+    TRY(pipeline_need_document(p, argument, 40272, "$addFields"));
+    TRY(pipeline_add(p, STAGE_PROJECT, &stage));
     return projection_parse_fields(p->arena, value_document(argument), p->scope, &stage->projection,
                                    p->fault);
 }
 
-static status parse_unset(struct pipeline_parser *p, struct value argument)
+status stage_unset(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
 
-    TRY(add_stage(p, STAGE_PROJECT, &stage));
+    TRY(pipeline_add(p, STAGE_PROJECT, &stage));
     return projection_parse_unset(p->arena, argument, &stage->projection, p->fault);
 }
 
-static status parse_replace_with(struct pipeline_parser *p, struct value argument)
+status stage_replace_with(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
 
-    TRY(add_stage(p, STAGE_REPLACE_ROOT, &stage));
+    TRY(pipeline_add(p, STAGE_REPLACE_ROOT, &stage));
     return formula_parse(p->arena, argument, p->scope, &stage->formula, p->fault);
 }
 
-static status parse_replace_root(struct pipeline_parser *p, struct value argument)
+status stage_replace_root(struct pipeline_parser *p, struct value argument)
 {
     struct value root;
 
-    TRY(need_document(p, argument, 40229, "$replaceRoot"));
+    TRY(pipeline_need_document(p, argument, 40229, "$replaceRoot"));
     if (!document_find(value_document(argument), "newRoot", &root))
         return fault_raise(p->arena, p->fault, 40231,
                            "no newRoot specified for the $replaceRoot stage");
-    return parse_replace_with(p, root);
+    return stage_replace_with(p, root);
 }
 
-static status parse_sort(struct pipeline_parser *p, struct value argument)
+status stage_sort(struct pipeline_parser *p, struct value argument)
 {
     struct sort_wish wish;
     struct stage *stage;
 
-    TRY(need_document(p, argument, 15973, "$sort"));
+    TRY(pipeline_need_document(p, argument, 15973, "$sort"));
     TRY(sort_parse(p->arena, value_document(argument), &wish, p->fault));
     if (!wish.order)
         return fault_raise(p->arena, p->fault, 15976,
                            "$sort stage must have at least one sort key");
-    TRY(add_stage(p, STAGE_SORT, &stage));
+    TRY(pipeline_add(p, STAGE_SORT, &stage));
     stage->order = wish.order;
     return STATUS_OK;
+}
+
+status pipeline_add_sort(struct pipeline_parser *p, bytes path, bool is_descending)
+{
+    const struct order_part part = { .path = path, .is_descending = is_descending };
+    struct stage *stage;
+
+    TRY(pipeline_add(p, STAGE_SORT, &stage));
+    return order_make(p->arena, &part, 1, &stage->order);
 }
 
 static status parse_count_of(struct pipeline_parser *p, struct value argument, const char *name,
@@ -139,35 +139,35 @@ static status parse_count_of(struct pipeline_parser *p, struct value argument, c
     return STATUS_OK;
 }
 
-static status parse_skip(struct pipeline_parser *p, struct value argument)
+status stage_skip(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
 
-    TRY(add_stage(p, STAGE_SKIP, &stage));
+    TRY(pipeline_add(p, STAGE_SKIP, &stage));
     return parse_count_of(p, argument, "$skip", 0, 5107200, &stage->count);
 }
 
-static status parse_limit(struct pipeline_parser *p, struct value argument)
+status stage_limit(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
 
-    TRY(add_stage(p, STAGE_LIMIT, &stage));
+    TRY(pipeline_add(p, STAGE_LIMIT, &stage));
     return parse_count_of(p, argument, "$limit", 1, 15958, &stage->count);
 }
 
-static status parse_sample(struct pipeline_parser *p, struct value argument)
+status stage_sample(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
     struct value size;
 
-    TRY(need_document(p, argument, 28745, "$sample"));
+    TRY(pipeline_need_document(p, argument, 28745, "$sample"));
     if (!document_find(value_document(argument), "size", &size))
         return fault_raise(p->arena, p->fault, 28749, "$sample stage must specify a size");
-    TRY(add_stage(p, STAGE_SAMPLE, &stage));
+    TRY(pipeline_add(p, STAGE_SAMPLE, &stage));
     return parse_count_of(p, size, "$sample", 0, 28747, &stage->count);
 }
 
-static status parse_count(struct pipeline_parser *p, struct value argument)
+status stage_count(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
 
@@ -178,7 +178,7 @@ static status parse_count(struct pipeline_parser *p, struct value argument)
     if (name.data[0] == '$' || memchr(name.data, '.', name.len) || memchr(name.data, 0, name.len))
         return fault_raise(p->arena, p->fault, name.data[0] == '$' ? 40158 : 40160,
                            "the count field cannot be a $-prefixed path nor contain '.'");
-    TRY(add_stage(p, STAGE_COUNT, &stage));
+    TRY(pipeline_add(p, STAGE_COUNT, &stage));
     stage->name = name;
     return STATUS_OK;
 }
@@ -193,15 +193,15 @@ static status parse_unwind_options(struct pipeline_parser *p, bytes options, str
 
     *path = (struct value){ .type = VALUE_MISSING };
     while (document_next(&walk, &field)) {
-        if (is_named(field.name, "path")) {
+        if (pipeline_is_named(field.name, "path")) {
             *path = field.value;
-        } else if (is_named(field.name, "preserveNullAndEmptyArrays")) {
+        } else if (pipeline_is_named(field.name, "preserveNullAndEmptyArrays")) {
             if (field.value.type != VALUE_BOOL)
                 return fault_raise(p->arena, p->fault, 28809,
                                    "expected a boolean for the preserveNullAndEmptyArrays option "
                                    "to $unwind stage");
             stage->keeps_empty = formula_is_true(field.value);
-        } else if (is_named(field.name, "includeArrayIndex")) {
+        } else if (pipeline_is_named(field.name, "includeArrayIndex")) {
             if (field.value.type != VALUE_STRING || value_text(field.value).len == 0 ||
                 value_text(field.value).data[0] == '$')
                 return fault_raise(p->arena, p->fault, 28810,
@@ -217,12 +217,12 @@ static status parse_unwind_options(struct pipeline_parser *p, bytes options, str
     return STATUS_OK;
 }
 
-static status parse_unwind(struct pipeline_parser *p, struct value argument)
+status stage_unwind(struct pipeline_parser *p, struct value argument)
 {
     struct stage *stage;
     struct value path = argument;
 
-    TRY(add_stage(p, STAGE_UNWIND, &stage));
+    TRY(pipeline_add(p, STAGE_UNWIND, &stage));
     if (argument.type == VALUE_DOCUMENT)
         TRY(parse_unwind_options(p, value_document(argument), stage, &path));
     if (path.type == VALUE_MISSING)
@@ -241,19 +241,19 @@ static status parse_unwind(struct pipeline_parser *p, struct value argument)
 
 /* ---- $group ----------------------------------------------------------------------------------------- */
 
-static status parse_group(struct pipeline_parser *p, struct value argument)
+status stage_group(struct pipeline_parser *p, struct value argument)
 {
     struct accumulator *made;
     struct document_walk walk;
     struct stage *stage;
     struct field field;
 
-    TRY(need_document(p, argument, 15947, "$group"));
-    TRY(add_stage(p, STAGE_GROUP, &stage));
+    TRY(pipeline_need_document(p, argument, 15947, "$group"));
+    TRY(pipeline_add(p, STAGE_GROUP, &stage));
     TRY(ARENA_NEW(p->arena, document_field_count(value_document(argument)), &made));
     walk = document_fields(value_document(argument));
     while (document_next(&walk, &field)) {
-        if (is_named(field.name, "_id"))
+        if (pipeline_is_named(field.name, "_id"))
             TRY(formula_parse(p->arena, field.value, p->scope, &stage->formula, p->fault));
         else
             TRY(accumulator_parse(p->arena, field, p->scope, &made[stage->accumulator_count++],
@@ -265,56 +265,80 @@ static status parse_group(struct pipeline_parser *p, struct value argument)
     return STATUS_OK;
 }
 
-static status parse_sort_by_count(struct pipeline_parser *p, struct value argument)
+status stage_sort_by_count(struct pipeline_parser *p, struct value argument)
 {
-    const struct order_part part = { .path = BYTES_LITERAL("count"), .is_descending = true };
     struct accumulator *count;
     struct stage *stage;
 
     if (argument.type != VALUE_STRING && argument.type != VALUE_DOCUMENT)
         return fault_raise(p->arena, p->fault, 40149,
                            "the sortByCount field must be specified as a string or as an object");
-    TRY(add_stage(p, STAGE_GROUP, &stage));
+    TRY(pipeline_add(p, STAGE_GROUP, &stage));
     TRY(ARENA_NEW(p->arena, 1, &count));
     *count = (struct accumulator){ .name = BYTES_LITERAL("count") };
     TRY(accumulator_count(p->arena, count));
     TRY(formula_parse(p->arena, argument, p->scope, &stage->formula, p->fault));
     stage->accumulators = count;
     stage->accumulator_count = 1;
-    TRY(add_stage(p, STAGE_SORT, &stage));
-    return order_make(p->arena, &part, 1, &stage->order);
+    return pipeline_add_sort(p, BYTES_LITERAL("count"), true);
+}
+
+status stage_redact(struct pipeline_parser *p, struct value argument)
+{
+    struct stage *stage;
+
+    TRY(pipeline_add(p, STAGE_REDACT, &stage));
+    return formula_parse_redact(p->arena, argument, p->scope, &stage->formula, p->fault);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
-    parse_stage *parse;
+    pipeline_stage *parse;
+    const char *sentence;
 } stages[] = {
-    {"$addFields",    parse_add_fields   },
-    { "$count",       parse_count        },
-    { "$group",       parse_group        },
-    { "$limit",       parse_limit        },
-    { "$match",       parse_match        },
-    { "$project",     parse_project      },
-    { "$replaceRoot", parse_replace_root },
-    { "$replaceWith", parse_replace_with },
-    { "$sample",      parse_sample       },
-    { "$set",         parse_add_fields   },
-    { "$skip",        parse_skip         },
-    { "$sort",        parse_sort         },
-    { "$sortByCount", parse_sort_by_count},
-    { "$unset",       parse_unset        },
-    { "$unwind",      parse_unwind       },
+#define STAGE(name, function, what) { name, stage_##function, what },
+#include "front/mongo/stages.def"
+#undef STAGE
 };
+
+status stage_not_yet(struct pipeline_parser *p, struct value argument)
+{
+    (void)argument;
+    return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
+                       "this stage is not supported yet; see docs/mongo-operators.md");
+}
+
+/* Where they may stand, they were taken off before. */
+status stage_output(struct pipeline_parser *p, struct value argument)
+{
+    (void)argument;
+    if (p->outer)
+        return fault_raise(p->arena, p->fault, 51047, "$out and $merge are not allowed within a %s",
+                           p->outer);
+    return fault_raise(p->arena, p->fault, 40601,
+                       "$out and $merge can only be the final stage in the pipeline");
+}
+
+/* Stages that $facet has no use for. */
+static status check_facet(struct pipeline_parser *p, bytes name)
+{
+    static const char *const refused[] = { "$collStats",      "$facet",     "$geoNear",
+                                           "$indexStats",     "$out",       "$merge",
+                                           "$planCacheStats", "$documents", "$currentOp",
+                                           "$changeStream" };
+
+    for (size_t i = 0; i < ARRAY_COUNT(refused); i++) {
+        if (pipeline_is_named(name, refused[i]))
+            return fault_raise(p->arena, p->fault, 40600,
+                               "%s is not allowed to be used within a $facet stage", refused[i]);
+    }
+    return STATUS_OK;
+}
 
 static status parse_one(struct pipeline_parser *p, struct value stage)
 {
-    static const char *const later[] = {
-        "$lookup",          "$graphLookup", "$facet",     "$bucket",  "$out",
-        "$merge",           "$bucketAuto",  "$unionWith", "$densify", "$fill",
-        "$setWindowFields", "$redact",      "$documents", "$geoNear"
-    };
     struct document_walk walk;
     struct field field, more;
 
@@ -325,39 +349,76 @@ static status parse_one(struct pipeline_parser *p, struct value stage)
     if (!document_next(&walk, &field) || document_next(&walk, &more))
         return fault_raise(p->arena, p->fault, 40323,
                            "A pipeline stage specification object must contain exactly one field.");
+    if (p->outer && strcmp(p->outer, "$facet") == 0)
+        TRY(check_facet(p, field.name));
     for (size_t i = 0; i < ARRAY_COUNT(stages); i++) {
-        if (is_named(field.name, stages[i].name))
+        if (pipeline_is_named(field.name, stages[i].name))
             return stages[i].parse(p, field.value);
-    }
-    for (size_t i = 0; i < ARRAY_COUNT(later); i++) {
-        if (is_named(field.name, later[i]))
-            return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
-                               "the stage %s is not supported yet", later[i]);
     }
     return fault_raise(p->arena, p->fault, 40324, "Unrecognized pipeline stage name: '%.*s'",
                        (int)field.name.len, (const char *)field.name.data);
 }
 
-status pipeline_parse(struct arena *arena, bytes array, const struct formula_scope *scope,
-                      const struct pipeline **out, struct fault *fault)
+static status parse_all(struct pipeline_parser *p, bytes array, const struct pipeline **out)
 {
-    struct pipeline_parser p = { .arena = arena, .fault = fault, .scope = scope };
     struct document_walk walk = document_fields(array);
     struct pipeline *pipeline;
     struct field element;
 
     *out = NULL;
     while (document_next(&walk, &element)) {
-        if (p.count >= LIMIT_PIPELINE_STAGES)
-            return fault_raise(arena, fault, 7749501,
+        if (p->count >= LIMIT_PIPELINE_STAGES)
+            return fault_raise(p->arena, p->fault, 7749501,
                                "Pipeline length must be no longer than %d stages",
                                LIMIT_PIPELINE_STAGES);
-        TRY(parse_one(&p, element.value));
+        TRY(parse_one(p, element.value));
     }
-    TRY(ARENA_NEW(arena, 1, &pipeline));
-    *pipeline = (struct pipeline){ .stages = p.stages, .count = p.count };
+    TRY(ARENA_NEW(p->arena, 1, &pipeline));
+    *pipeline = (struct pipeline){ .stages = p->stages, .count = p->count };
     *out = pipeline;
     return STATUS_OK;
+}
+
+status pipeline_parse_inner(struct pipeline_parser *p, bytes array,
+                            const struct formula_scope *scope, const char *outer,
+                            const struct pipeline **out)
+{
+    struct pipeline_parser inner = {
+        .arena = p->arena, .fault = p->fault, .scope = scope, .outer = outer, .depth = p->depth + 1
+    };
+
+    if (inner.depth > LIMIT_PIPELINE_DEPTH)
+        return fault_raise(p->arena, p->fault, ERROR_MaxSubPipelineDepthExceeded,
+                           "Maximum number of nested sub-pipelines exceeded. Limit is %d",
+                           LIMIT_PIPELINE_DEPTH);
+    return parse_all(&inner, array, out);
+}
+
+status pipeline_parse(struct arena *arena, bytes array, const struct formula_scope *scope,
+                      const struct pipeline **out, struct fault *fault)
+{
+    struct pipeline_parser p = { .arena = arena, .fault = fault, .scope = scope };
+
+    return parse_all(&p, array, out);
+}
+
+void mongo_describe_operators(struct buffer *out)
+{
+    buffer_append_text(out, "## Stages\n\n| stage | what it does |\n|---|---|\n");
+    origin_describe(out);
+    pipeline_describe(out);
+    buffer_append_text(out, "\n## Accumulators\n\n| accumulator | takes | what it gives |\n"
+                            "|---|---|---|\n");
+    accumulator_describe(out);
+    buffer_append_text(out, "\n## Expressions\n\nArguments with `?` may be left out.\n\n"
+                            "| operator | arguments | what it gives |\n|---|---|---|\n");
+    formula_describe(out);
+}
+
+void pipeline_describe(struct buffer *out)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(stages); i++)
+        buffer_append_format(out, "| `%s` | %s |\n", stages[i].name, stages[i].sentence);
 }
 
 status pipeline_fault(struct arena *arena, const struct pipeline_run *run, status failed,

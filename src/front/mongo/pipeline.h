@@ -14,6 +14,12 @@
 
 MUST_USE status pipeline_parse(struct arena *arena, bytes array, const struct formula_scope *scope,
                                const struct pipeline **out, struct fault *fault);
+/* An expression that gives the documents of $documents; *out is an array of documents. */
+MUST_USE status pipeline_parse_documents(struct arena *arena, struct value argument,
+                                         struct formula_run *run, const struct formula_scope *scope,
+                                         bytes *out, struct fault *fault);
+/* One line of a table for each stage: name, what it does. */
+void pipeline_describe(struct buffer *out);
 /* The fault that a run has ended with. */
 MUST_USE status pipeline_fault(struct arena *arena, const struct pipeline_run *run, status failed,
                                struct fault *fault);

@@ -121,3 +121,26 @@ TEST(mongo_aggregate, documents_may_come_with_the_command)
     CHECK_FAULT(mongo_ask(&f, "{'aggregate':'c','pipeline':[]}"), ERROR_FailedToParse);
     mongo_face_close(&f);
 }
+
+TEST(mongo_aggregate, a_list_without_documents_gives_none)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    fill(&f, 2);
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'aggregate':1,'pipeline':[{'$documents':[]}],'cursor':{}}");
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[]");
+    answer = aggregate(&f, "{'$planCacheStats':{}}", "");
+    CHECK_DONE(answer);
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[]");
+    answer = aggregate(&f, "{'$indexStats':{}},{'$project':{'name':1,'spec.key':1}}", "");
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"),
+                 "[{\"name\":\"_id_\",\"spec\":{\"key\":{\"_id\":1}}}]");
+    CHECK_DONE(mongo_ask(
+        &f, "{'aggregate':1,'pipeline':[{'$listLocalSessions':{}}],'cursor':{},'$db':'config'}"));
+    answer = mongo_ask(&f, "{'aggregate':1,'pipeline':[{'$documents':{'$map':{'input':[1,2],"
+                           "'in':{'x':'$$this'}}}}],'cursor':{}}");
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[{\"x\":1},{\"x\":2}]");
+    mongo_face_close(&f);
+}

@@ -119,22 +119,34 @@ TEST(mongo_catalog, collections_are_made_listed_and_dropped)
     mongo_face_close(&f);
 }
 
-TEST(mongo_command, the_page_in_docs_is_what_the_table_says)
+static void compare_page(const char *path, void (*describe)(struct buffer *), const char *again)
 {
     enum { PAGE_BYTES_MAX = 256 * 1024 };
     struct arena *arena = arena_open(4 * PAGE_BYTES_MAX);
     struct buffer table = buffer_in(arena);
-    FILE *file = fopen("docs/mongo-commands.md", "rb");
+    FILE *file = fopen(path, "rb");
     void *page;
 
     CHECK(file != NULL);
     CHECK_OK(arena_take(arena, PAGE_BYTES_MAX, &page));
     size_t len = fread(page, 1, PAGE_BYTES_MAX, file);
     fclose(file);
-    mongo_describe_commands(&table);
+    describe(&table);
     CHECK(!table.is_failed);
-    CHECK_THAT(len > table.len, "docs/mongo-commands.md has %zu bytes", len);
+    CHECK_THAT(len > table.len, "%s has %zu bytes", path, len);
     CHECK_BYTES(bytes_from(bytes_of(page, len), len - table.len), bytes_of(table.data, table.len),
-                "write it again: mayfly commands > docs/mongo-commands.md");
+                again);
     arena_close(arena);
+}
+
+TEST(mongo_command, the_page_in_docs_is_what_the_table_says)
+{
+    compare_page("docs/mongo-commands.md", mongo_describe_commands,
+                 "write it again: mayfly commands > docs/mongo-commands.md");
+}
+
+TEST(mongo_command, the_page_of_operators_is_what_the_tables_say)
+{
+    compare_page("docs/mongo-operators.md", mongo_describe_operators,
+                 "write it again: mayfly operators > docs/mongo-operators.md");
 }

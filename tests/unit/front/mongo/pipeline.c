@@ -1,6 +1,7 @@
 /* Pipelines: what the tables in tests/corpus/pipelines say they make of documents.
  *
  *   doc {...}        one more document
+ *   other {...}      one more document of the collection "other", for stages that look at others
  *   [...] => [...]   a pipeline and the documents it gives, in order, or "error N"
  *   = x => y         an expression and its value for the first document, or "error N" */
 #include "front/mongo/pipeline.h"
@@ -15,6 +16,9 @@ struct table {
     struct cases cases;
     bytes documents[DOCUMENTS_MAX];
     size_t count, given;
+    bytes others[DOCUMENTS_MAX];
+    size_t other_count;
+    int open; /* other collections that were not closed */
     int tried;
     struct buffer wrong;
 };
@@ -29,6 +33,54 @@ static status next_document(void *context, bytes *document_out, bool *has_out)
     return STATUS_OK;
 }
 
+/* ---- another collection ------------------------------------------------------------------------------- */
+
+struct others {
+    struct table *table;
+    const struct match *match;
+    struct formula_run formulas;
+    size_t given;
+};
+
+static status next_other(void *context, bytes *document_out, bool *has_out)
+{
+    struct others *others = context;
+    struct matching matching = { .scratch = others->table->cases.arena,
+                                 .formulas = &others->formulas };
+
+    for (*has_out = false; !*has_out && others->given < others->table->other_count;) {
+        *document_out = others->table->others[others->given++];
+        *has_out = true;
+        if (others->match)
+            TRY(match_document(others->match, &matching, *document_out, has_out));
+    }
+    return STATUS_OK;
+}
+
+static status open_other(void *context, bytes name, const struct match *match,
+                         const struct formula_run *formulas, struct pipeline_source *out)
+{
+    struct table *t = context;
+    struct others *others;
+
+    TRY(ARENA_NEW(t->cases.arena, 1, &others));
+    *others = (struct others){ .table = t, .match = match, .formulas = *formulas };
+    others->formulas.arena = t->cases.arena;
+    if (!bytes_equal(name, BYTES_LITERAL("other")))
+        others->given = t->other_count;
+    *out = (struct pipeline_source){ .next = next_other, .context = others };
+    t->open++;
+    return STATUS_OK;
+}
+
+static void close_other(void *context, struct pipeline_source *source)
+{
+    (void)source;
+    ((struct table *)context)->open--;
+}
+
+/* ---- cases -------------------------------------------------------------------------------------------- */
+
 static const char *error_of(struct table *t, status s, const struct fault *fault)
 {
     return arena_format(t->cases.arena, "error %d", fault->code ? fault->code : -(int)s.code);
@@ -37,7 +89,12 @@ static const char *error_of(struct table *t, status s, const struct fault *fault
 static status run_all(struct table *t, const struct pipeline *pipeline, struct buffer *out,
                       struct fault *fault)
 {
-    const struct pipeline_source source = { .next = next_document, .context = t };
+    const struct pipeline_foreign foreign = { .open = open_other,
+                                              .close = close_other,
+                                              .context = t };
+    const struct pipeline_source source = { .next = next_document,
+                                            .context = t,
+                                            .foreign = &foreign };
     struct formula_run formulas = { .now = NOW_MS };
     struct pipeline_run *run;
     bool has_row = true;
@@ -56,6 +113,7 @@ static status run_all(struct table *t, const struct pipeline *pipeline, struct b
     if (s.code != OK)
         s = pipeline_fault(t->cases.arena, run, s, fault);
     pipeline_close(run);
+    CHECK_EQ(t->open, 0, "%s:%d leaves another collection open", t->cases.path, t->cases.line);
     return s;
 }
 
@@ -159,6 +217,9 @@ static void run_table(const char *name)
         if (cases_take(&line, "doc")) {
             CHECK(table.count < DOCUMENTS_MAX);
             table.documents[table.count++] = cases_document(&table.cases, line);
+        } else if (cases_take(&line, "other")) {
+            CHECK(table.other_count < DOCUMENTS_MAX);
+            table.others[table.other_count++] = cases_document(&table.cases, line);
         } else if (cases_take(&line, "=")) {
             run_formula(&table, line);
         } else {
@@ -178,6 +239,16 @@ TEST(mongo_pipeline, stages_make_what_is_documented)
 TEST(mongo_pipeline, expressions_compute_what_is_documented)
 {
     run_table("formulas");
+}
+
+TEST(mongo_pipeline, other_collections_are_joined_as_documented)
+{
+    run_table("joins");
+}
+
+TEST(mongo_pipeline, buckets_and_redactions_are_as_documented)
+{
+    run_table("buckets");
 }
 
 TEST(mongo_pipeline, accumulators_give_what_is_documented)

@@ -1,0 +1,225 @@
+/* Foreign: opens other collections for the stages of a pipeline.
+ *
+ * Each opening is a copy of the command with memory of its own, which is given back when it ends, so that a
+ * lookup over many rows takes no more than one over one. The copy has the same picture of the catalog, the same
+ * instant of the storage and the same clock, so a document is dead in a lookup when it is dead in the
+ * collection itself. A view is opened as the collection below it, behind the stages of the view.
+ *
+ * Threads: the command's. Start reading at open_foreign(). */
+#include "front/mongo/foreign.h"
+
+#include "front/mongo/view.h"
+
+/* One opening; kept for the next one when it is closed. */
+struct opening {
+    struct opening *next;
+    struct foreign *foreign;
+    struct arena *arena;
+    struct command command;
+    struct condition condition;
+    struct select *select;
+    uint32_t collection_id;
+    struct pipeline_run *run; /* of the stages of a view */
+};
+
+struct foreign {
+    struct command *command;
+    struct arena *arena;
+    struct opening *idle, *busy;
+    struct foreign_origin last;
+    struct pipeline_foreign sources;
+};
+
+static status take_opening(struct foreign *foreign, struct opening **out)
+{
+    struct opening *opening = foreign->idle;
+
+    if (opening) {
+        foreign->idle = opening->next;
+    } else {
+        TRY(ARENA_NEW(foreign->arena, 1, &opening));
+        opening->arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+        if (!opening->arena)
+            return status_of(OUT_OF_MEMORY, "no memory for another collection");
+    }
+    opening->next = foreign->busy;
+    foreign->busy = opening;
+    opening->foreign = foreign;
+    opening->command = *foreign->command;
+    opening->command.arena = opening->command.request.arena = opening->arena;
+    opening->command.fault = (struct fault){ 0 };
+    opening->command.explain = NULL;
+    *out = opening;
+    return STATUS_OK;
+}
+
+static void give_opening(struct opening *opening)
+{
+    struct foreign *foreign = opening->foreign;
+    struct opening **at = &foreign->busy;
+
+    if (opening->run)
+        pipeline_close(opening->run);
+    select_close(opening->select);
+    opening->run = NULL;
+    opening->select = NULL;
+    arena_reset(opening->arena);
+    while (*at != opening)
+        at = &(*at)->next;
+    *at = opening->next;
+    opening->next = foreign->idle;
+    foreign->idle = opening;
+}
+
+/* What an opening fails with is what the command fails with. */
+static status tell(struct opening *opening, status s)
+{
+    struct command *command = opening->foreign->command;
+
+    if (s.code == OK)
+        return s;
+    s = fault_keep(command->arena, &opening->command.fault, s);
+    if (command->fault.code == ERROR_NONE)
+        command->fault = opening->command.fault;
+    return s;
+}
+
+/* ---- documents -------------------------------------------------------------------------------------- */
+
+static status next_stored(void *context, bytes *document_out, bool *has_out)
+{
+    struct opening *opening = context;
+    struct select_row row;
+
+    *has_out = false;
+    if (!opening->select)
+        return STATUS_OK;
+    TRY(tell(opening, select_next(opening->select, &row, has_out)));
+    if (!*has_out)
+        return STATUS_OK;
+    *document_out = row.document;
+    opening->foreign->last = (struct foreign_origin){ .collection_id = opening->collection_id,
+                                                      .key = row.key };
+    return STATUS_OK;
+}
+
+static status next_of_view(void *context, bytes *document_out, bool *has_out)
+{
+    struct opening *opening = context;
+    struct command *command = &opening->command;
+    status s = pipeline_next(opening->run, document_out, has_out);
+
+    if (s.code != OK && command->fault.code == ERROR_NONE)
+        s = pipeline_fault(command->arena, opening->run, s, &command->fault);
+    return tell(opening, s);
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------- */
+
+static status open_stored(struct opening *opening, const struct collection *collection)
+{
+    const struct select_spec spec = { .collection = collection, .condition = &opening->condition };
+
+    if (!collection)
+        return STATUS_OK;
+    opening->collection_id = collection->id;
+    TRY(select_open(&opening->command, &spec, &opening->select));
+    /* The instant that the first scan of the command has fixed. */
+    opening->foreign->command->request.view = opening->command.request.view;
+    return STATUS_OK;
+}
+
+/* The stages of the view, then the condition. */
+static status open_view(struct opening *opening, const struct view *view,
+                        const struct formula_run *formulas)
+{
+    struct pipeline_source source = { .next = next_stored,
+                                      .context = opening,
+                                      .foreign = &opening->foreign->sources };
+    struct command *command = &opening->command;
+    struct formula_run own = *formulas;
+    const struct pipeline *pipeline;
+    struct pipeline_front front;
+    struct pipeline whole;
+    struct stage *stages;
+
+    TRY(pipeline_parse(command->arena, view->stages, NULL, &pipeline, &command->fault));
+    TRY(ARENA_NEW(command->arena, pipeline->count + 1, &stages));
+    for (size_t i = 0; i < pipeline->count; i++)
+        stages[i] = pipeline->stages[i];
+    whole = (struct pipeline){ .stages = stages, .count = pipeline->count };
+    if (opening->condition.match)
+        stages[whole.count++] = (struct stage){ .kind = STAGE_MATCH,
+                                                .match = opening->condition.match };
+    TRY(pipeline_front(&whole, command->arena, &front));
+    /* An order is left to the pipeline: the walk may come in parts. */
+    if (front.order) {
+        front.stage_count--;
+        front.order = NULL;
+    }
+    opening->condition.match = front.match;
+    TRY(open_stored(opening, view->collection));
+    return pipeline_open(&whole, front.stage_count, &source, &own, command->arena, &opening->run);
+}
+
+static status open_foreign(void *context, bytes name, const struct match *match,
+                           const struct formula_run *formulas, struct pipeline_source *out)
+{
+    struct foreign *foreign = context;
+    struct opening *opening;
+    struct view view;
+
+    TRY(take_opening(foreign, &opening));
+    *out = (struct pipeline_source){ .next = next_stored, .context = opening };
+    memcpy(opening->condition.variables, formulas->variables, sizeof(opening->condition.variables));
+    random_secret(&opening->condition.random, sizeof(opening->condition.random));
+    opening->condition.match = match;
+    status s = view_resolve(&opening->command, name, &view);
+    if (s.code == OK && view.is_view) {
+        s = open_view(opening, &view, formulas);
+        out->next = next_of_view;
+    } else if (s.code == OK) {
+        s = open_stored(opening, view.collection);
+    }
+    s = tell(opening, s);
+    if (s.code != OK)
+        give_opening(opening);
+    return s;
+}
+
+static void close_foreign(void *context, struct pipeline_source *source)
+{
+    (void)context;
+    give_opening(source->context);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------ */
+
+status foreign_make(struct command *command, struct arena *arena, struct foreign **out)
+{
+    TRY(ARENA_NEW(arena, 1, out));
+    (*out)->command = command;
+    (*out)->arena = arena;
+    (*out)->sources =
+        (struct pipeline_foreign){ .open = open_foreign, .close = close_foreign, .context = *out };
+    return STATUS_OK;
+}
+
+const struct pipeline_foreign *foreign_sources(struct foreign *foreign)
+{
+    return &foreign->sources;
+}
+
+struct foreign_origin foreign_last(const struct foreign *foreign)
+{
+    return foreign->last;
+}
+
+void foreign_close(struct foreign *foreign)
+{
+    while (foreign->busy)
+        give_opening(foreign->busy);
+    for (struct opening *opening = foreign->idle; opening; opening = opening->next)
+        arena_close(opening->arena);
+    foreign->idle = NULL;
+}

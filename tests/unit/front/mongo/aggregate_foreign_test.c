@@ -1,0 +1,124 @@
+/* Stages that look at other collections: what is dead is in none of them, whichever way it is reached. */
+#include <stdio.h>
+
+#include "tests/support/mongo_face.h"
+
+static const char *first_batch(struct mongo_face *f, const char *stages)
+{
+    struct mongo_answer answer = mongo_ask(f, "{'aggregate':'c','pipeline':[%s],'cursor':{}}",
+                                           stages);
+
+    CHECK_THAT(answer.code == 0, "%s: %s", stages, answer.message);
+    return mongo_text(f, &answer, "cursor.firstBatch");
+}
+
+/* c has 1 and 2; d has documents for them that live ten seconds. */
+static void fill(struct mongo_face *f)
+{
+    mongo_face_open(f);
+    world_collection(&f->world, "d", 10, "");
+    CHECK_DONE(mongo_ask(f, "{'insert':'c','documents':[{'_id':1},{'_id':2}]}"));
+    CHECK_DONE(mongo_ask(f, "{'insert':'d','documents':[{'_id':10,'of':1,'up':11},"
+                            "{'_id':11,'of':2,'up':10},{'_id':12,'of':1,'ttl':1000}]}"));
+}
+
+TEST(mongo_aggregate_foreign, the_dead_are_in_no_lookup_union_graph_or_facet)
+{
+    static const struct {
+        const char *stages, *before, *after;
+    } rows[] = {
+        {"{'$lookup':{'from':'d','localField':'_id','foreignField':'of','as':'o'}},"
+          "{'$project':{'o._id':1}}",                                   "[{\"_id\":1,\"o\":[{\"_id\":10},{\"_id\":12}]},{\"_id\":2,\"o\":[{\"_id\":11}]}]",
+         "[{\"_id\":1,\"o\":[{\"_id\":12}]},{\"_id\":2,\"o\":[]}]"                                                                                                                                           },
+        { "{'$lookup':{'from':'d','let':{'i':'$_id'},'pipeline':[{'$match':{'$expr':"
+          "{'$eq':['$of','$$i']}}},{'$count':'n'}],'as':'o'}}",         "[{\"_id\":1,\"o\":[{\"n\":2}]},{\"_id\":2,\"o\":[{\"n\":1}]}]",
+         "[{\"_id\":1,\"o\":[{\"n\":1}]},{\"_id\":2,\"o\":[]}]"                                                                                                                                              },
+        { "{'$unionWith':'d'},{'$project':{'_id':1}}",
+         "[{\"_id\":1},{\"_id\":2},{\"_id\":10},{\"_id\":11},{\"_id\":12}]",                                                                                         "[{\"_id\":1},{\"_id\":2},{\"_id\":12}]"},
+        { "{'$match':{'_id':1}},{'$graphLookup':{'from':'d','startWith':10,'connectFromField':'up',"
+          "'connectToField':'_id','as':'g'}},{'$project':{'g._id':1}}", "[{\"_id\":1,\"g\":[{\"_id\":10},{\"_id\":11}]}]",                                  "[{\"_id\":1,\"g\":[]}]"                },
+        { "{'$unionWith':'d'},{'$facet':{'n':[{'$count':'n'}]}}",                "[{\"n\":[{\"n\":5}]}]",
+         "[{\"n\":[{\"n\":3}]}]"                                                                                                                                                                             },
+    };
+    struct mongo_face f;
+
+    fill(&f);
+    EACH_ROW(rows, r)
+        CHECK_STRING(first_batch(&f, r->stages), r->before);
+    world_pass(&f.world, 10000);
+    EACH_ROW(rows, r)
+        CHECK_STRING(first_batch(&f, r->stages), r->after);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_aggregate_foreign, rows_of_a_union_that_died_between_batches_are_not_given)
+{
+    struct mongo_face f;
+
+    fill(&f);
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'aggregate':'c','pipeline':[{'$unionWith':{'coll':'d',"
+                      "'pipeline':[{'$project':{'_id':1}}]}}],'cursor':{'batchSize':2}}");
+    CHECK_DONE(answer);
+    long long id = (long long)mongo_number(&answer, "cursor.id");
+    CHECK(id != 0);
+    world_pass(&f.world, 10000);
+    answer = mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c'}", id);
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.nextBatch"), "[{\"_id\":12}]");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_aggregate_foreign, a_view_is_looked_at_through_its_pipeline)
+{
+    struct mongo_face f;
+
+    fill(&f);
+    CHECK_DONE(
+        mongo_ask(&f, "{'create':'v','viewOn':'d','pipeline':[{'$match':{'up':{'$exists':true}}},"
+                      "{'$addFields':{'seen':{'$add':['$of',100]}}}]}"));
+    CHECK_STRING(first_batch(&f, "{'$lookup':{'from':'v','localField':'_id','foreignField':'of',"
+                                 "'as':'o'}},{'$project':{'o.seen':1}}"),
+                 "[{\"_id\":1,\"o\":[{\"seen\":101}]},{\"_id\":2,\"o\":[{\"seen\":102}]}]");
+    CHECK_STRING(first_batch(&f, "{'$match':{'_id':1}},{'$unionWith':{'coll':'v','pipeline':["
+                                 "{'$match':{'seen':102}},{'$project':{'seen':1}}]}}"),
+                 "[{\"_id\":1},{\"_id\":11,\"seen\":102}]");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_aggregate_foreign, what_fails_inside_of_a_lookup_is_told)
+{
+    struct mongo_face f;
+
+    fill(&f);
+    CHECK_FAULT(mongo_ask(&f,
+                          "{'aggregate':'c','pipeline':[{'$lookup':{'from':'d','pipeline':["
+                          "{'$match':{'$expr':{'$divide':['$of',0]}}}],'as':'o'}}],'cursor':{}}"),
+                2);
+    CHECK_FAULT(mongo_ask(&f, "{'aggregate':'c','pipeline':[{'$unionWith':{'coll':'d','pipeline':["
+                              "{'$project':{'x':{'$divide':['$of',0]}}}]}}],'cursor':{}}"),
+                2);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_aggregate_foreign, a_lookup_over_many_rows_takes_the_memory_of_one)
+{
+    struct mongo_face f;
+
+    fill(&f);
+    for (int i = 0; i < 20; i++) {
+        struct buffer command = buffer_in(f.world.arena);
+        buffer_append_text(&command, "{'insert':'many','documents':[");
+        for (int j = 0; j < 100; j++)
+            buffer_append_format(&command, "%s{'_id':%d,'of':%d}", j ? "," : "", i * 100 + j,
+                                 j % 2);
+        buffer_append_text(&command, "]}");
+        buffer_append_byte(&command, 0);
+        CHECK_DONE(mongo_ask(&f, "%s", (const char *)command.data));
+    }
+    CHECK_STRING(first_batch(&f, "{'$unionWith':'many'},{'$lookup':{'from':'d','let':{'o':'$of'},"
+                                 "'pipeline':[{'$match':{'$expr':{'$eq':['$of','$$o']}}},"
+                                 "{'$sort':{'_id':1}}],'as':'o'}},"
+                                 "{'$group':{'_id':null,'n':{'$sum':{'$size':'$o'}}}}"),
+                 "[{\"_id\":null,\"n\":2000}]");
+    mongo_face_close(&f);
+}
