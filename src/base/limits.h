@@ -50,6 +50,11 @@
 #define LIMIT_BUILD_BATCH 64
 /* Memory of one request unless said otherwise, in bytes. */
 #define LIMIT_REQUEST_ARENA_BYTES (256 * 1024 * 1024)
+/* Threads that help with long scans, over all requests; the pieces that a collection is scanned in, and what one
+ * of them may find ahead of who asked for it, in bytes. */
+#define LIMIT_CREW_HANDS 16
+#define LIMIT_SIFT_PIECES 512
+#define LIMIT_SIFT_AHEAD_BYTES (1024 * 1024)
 /* Purger: longest pause between two passes, in seconds (default). */
 #define LIMIT_PURGER_PAUSE_S 60
 /* Clock: how far ahead the durable high-water mark is written, and how much the wall clock may

@@ -11,6 +11,8 @@
 
 #include <inttypes.h>
 
+#include "base/crew.h"
+
 enum { TIMEKEEPER_MS = 250 };
 
 /* ---- format and state ----------------------------------------------------------------------------- */
@@ -166,6 +168,9 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
     engine->queue = commit_queue_open(storage, hooks, options->log, options->metrics);
     if (storage_capabilities(storage) & STORAGE_HAS_SINGLE_WRITER)
         engine->recall = recall_open(); /* without memory for it, everything is looked up */
+    const unsigned helpers = options->helpers ? options->helpers : crew_usual_hands();
+    if (helpers > 0)
+        engine->crew = crew_open(helpers);
     return engine;
 }
 
@@ -179,6 +184,7 @@ static void engine_free(struct engine *engine)
     arena_close(engine->group_arena);
     memory_give(engine->slots);
     recall_close(engine->recall);
+    crew_close(engine->crew);
     memory_give(engine->group.deltas);
     pthread_mutex_destroy(&engine->build_lock);
     pthread_mutex_destroy(&engine->purger.pass_lock);

@@ -11,6 +11,7 @@
 #include "engine/expiry_rule.h"
 #include "engine/purger.h"
 #include "engine/scan.h"
+#include "engine/sift.h"
 #include "engine/transaction.h"
 #include "storage/storage.h"
 #include "value/value.h"
@@ -37,6 +38,11 @@ struct engine_options {
     int purger_pause_s; /* 0: default */
     /* Living bytes in a lane from which on its dead leave with whole files only; 0: default (tests). */
     uint64_t mark_worth_bytes;
+    unsigned
+        helpers; /* threads that help with sifting; 0: as many as there are processors beside one */
+    /* Documents that a sift looks at before it asks for help, however small the collection is; 0: default
+     * (tests). */
+    uint64_t sift_alone;
     bool is_read_only; /* for a check: nothing is stored, not even the clock; implies is_manual */
 };
 

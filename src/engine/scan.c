@@ -1,12 +1,12 @@
 /* Scan: walking a collection in key, index or slot order, the dead left out.
  *
  * Locators and index rows carry the stamp, so they are judged without touching a body; only documents
- * older than a TTL index need a look at theirs. A slot scan jumps over everything below a lane's
- * horizon. Resuming works by position: the key of the last row, and the scan goes on right behind it.
+ * older than a TTL index need a look at theirs. Slot scans are walks of slots.c. Resuming
+ * works by position: the key of the last row, and the scan goes on right behind it.
  *
  * Keeps: a scan sees the request's one instant; rows are borrowed until the next call.
  * Threads: a scan belongs to its request. */
-#include "engine/state.h"
+#include "engine/slots.h"
 
 /* How many documents of a scan are looked for among those that were read lately, and kept there: what is asked for
  * again and again stands at the front, and a long scan would push everything else out. */
@@ -25,11 +25,10 @@ struct scan {
     bool is_behind; /* `key` and `value` are the first row behind the stretch */
     bytes key, value;
     struct stamp stamp;
-    struct row_body body; /* slot scans */
+    struct row_body body;  /* read by scan_document, unless the walk has it */
+    struct slot_walk walk; /* slot scans */
     uint64_t birth_seq;
     unsigned loaded; /* documents, up to LOADS_RECALLED */
-    time_ms horizons[LANE_COUNT];
-    bool has_horizons;
     struct scan_row row;
     status failure;
 };
@@ -187,23 +186,16 @@ status scan_seek(struct scan *scan, bytes position)
 status scan_open_slots(struct request *request, const struct collection *collection,
                        struct scan **out)
 {
-    struct storage_range all = { .start = BYTES_LITERAL("\x01"), .is_bulk = true };
-
     TRY(scan_new(request, collection, out));
     (*out)->is_by_slot = true;
-    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
-        (*out)->horizons[lane] = expiry_lane_horizon(&collection->policy, lane, request->now);
-    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
-        (*out)->has_horizons |= (*out)->horizons[lane] != INT64_MIN;
-    return storage_scan_open(request->storage, (*out)->view,
-                             address(collection->state->partition, SPACE_BODIES), &all,
-                             &(*out)->rows);
+    return slot_walk_open(&(*out)->walk, request, (*out)->view, collection, request->arena,
+                          BYTES_NONE, BYTES_NONE);
 }
 
 void scan_close(struct scan *scan)
 {
-    storage_scan_close(scan->rows);
-    scan->rows = NULL;
+    storage_scan_close(scan->is_by_slot ? scan->walk.rows : scan->rows);
+    scan->walk.rows = scan->rows = NULL;
 }
 
 /* ---- walking -------------------------------------------------------------------------------------- */
@@ -278,49 +270,13 @@ static bool next_row(struct scan *scan)
     return false;
 }
 
-/* Jumps over what lies below the lane's horizon; true if it jumped. */
-static bool skip_dead_stretch(struct scan *scan, unsigned lane, time_ms order)
-{
-    time_ms upto = scan->horizons[lane];
-    bytes key;
-
-    /* Every stretch is skipped once: the horizon of a lane that was jumped is taken away. */
-    if (upto == INT64_MIN || order > upto)
-        return false;
-    arena_position mark = arena_mark(scan->request->arena);
-    struct buffer target = buffer_in(scan->request->arena);
-    scan->horizons[lane] = INT64_MIN;
-    row_key_lane_from(&target, lane, int64_add_saturating(upto, 1));
-    status s = buffer_finish(&target, &key);
-    if (s.code == OK)
-        storage_scan_seek(scan->rows, key);
-    arena_release(scan->request->arena, mark);
-    return s.code == OK;
-}
-
 static bool next_slot(struct scan *scan)
 {
-    const struct expiry_policy *policy = &scan->collection->policy;
-    bytes value;
-    unsigned lane;
-    time_ms order;
-    uint64_t seq;
-
-    while (storage_scan_next(scan->rows, &scan->key, &value)) {
-        if (scan->has_horizons && !row_slot_of(scan->key, &lane, &order, &seq))
-            return fail(scan, status_of(CORRUPT, "a stored slot key is damaged"));
-        if (scan->has_horizons && skip_dead_stretch(scan, lane, order))
-            continue;
-        if (!row_read_body(value, &scan->body))
-            return fail(scan, status_of(CORRUPT, "a stored document is damaged"));
-        if (expiry_judge_document(policy, &scan->body.stamp, scan->body.document,
-                                  scan->request->arena, scan->request->now) == DEAD)
-            continue;
-        scan->stamp = scan->body.stamp;
-        scan->birth_seq = scan->body.birth_seq;
-        return split_key(scan, scan->body.key);
-    }
-    return false;
+    if (!slot_walk_next(&scan->walk))
+        return false;
+    scan->stamp = scan->walk.body.stamp;
+    scan->birth_seq = scan->walk.body.birth_seq;
+    return split_key(scan, scan->walk.body.key);
 }
 
 bool scan_next(struct scan *scan, struct scan_row *out)
@@ -337,7 +293,9 @@ bool scan_next(struct scan *scan, struct scan_row *out)
 
 status scan_status(const struct scan *scan)
 {
-    return scan->failure.code != OK ? scan->failure : storage_scan_status(scan->rows);
+    if (scan->failure.code != OK)
+        return scan->failure;
+    return scan->is_by_slot ? slot_walk_status(&scan->walk) : storage_scan_status(scan->rows);
 }
 
 /* The body that a row by key or index leads to. */
@@ -369,7 +327,9 @@ status scan_document(struct scan *scan, struct document *out)
         .written_at_s = scan->stamp.written_at_s,
         .own_ttl = scan->stamp.own_ttl,
     };
-    if (!scan->is_by_slot)
+    if (scan->is_by_slot)
+        scan->body = scan->walk.body;
+    else
         TRY(load_body(scan, out));
     out->bson = scan->body.document;
     out->birth_seq = scan->body.birth_seq;
@@ -385,7 +345,7 @@ bytes scan_position(const struct scan *scan)
 time_ms scan_deadline(const struct scan *scan)
 {
     ASSERT(scan->is_by_slot);
-    return expiry_deadline(&scan->collection->policy, &scan->stamp, scan->body.document,
+    return expiry_deadline(&scan->collection->policy, &scan->stamp, scan->walk.body.document,
                            scan->request->arena);
 }
 

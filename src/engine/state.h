@@ -126,6 +126,7 @@ struct engine {
     struct metrics *metrics;
     struct latches latches;
     struct recall *recall; /* NULL if others may write to the storage */
+    struct crew *crew;     /* NULL: nobody helps */
 
     _Atomic(struct catalog *) catalog;
     pthread_mutex_t change_lock; /* one change of the catalog at a time */

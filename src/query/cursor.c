@@ -277,8 +277,25 @@ static status next_key(struct cursor *c, bool *has_out)
     return step(c, has_out);
 }
 
+/* What was looked at and did not pass counts as if it had been given. */
+static status next_sifted(struct cursor *c, bool *has_out)
+{
+    status s = sift_next(c->sift, &c->document, has_out);
+    const struct sift_seen seen = sift_seen(c->sift);
+
+    c->explain->rows += seen.documents - c->seen.documents;
+    c->explain->documents += seen.documents - c->seen.documents;
+    c->explain->loaded_bytes += seen.bytes - c->seen.bytes;
+    c->seen = seen;
+    c->is_loaded = *has_out;
+    c->row.key = c->document.key;
+    return s;
+}
+
 static status next_slot(struct cursor *c, bool *has_out)
 {
+    if (c->sift)
+        return next_sifted(c, has_out);
     if (!c->scan)
         TRY(scan_open_slots(c->source->request, c->source->collection, &c->scan));
     return step(c, has_out);
@@ -442,4 +459,6 @@ void cursor_close(struct cursor *c)
     let_go(c);
     filters_close(c);
     close_scan(c);
+    sift_close(c->sift);
+    c->sift = NULL;
 }

@@ -19,6 +19,9 @@ struct cursor {
     bytes after; /* a position, until it was found */
     bytes from;  /* or the first row to take in that range, without its prefix */
     struct scan *scan;
+    struct sift
+        *sift; /* ACCESS_SLOTS, set after opening: only documents that pass; owned from then on */
+    struct sift_seen seen;
     bool is_placed; /* ACCESS_INDEX: the scan stands in range number `at` */
     struct scan_row row;
     struct cursor_filter filters[PLAN_FILTERS_MAX];

@@ -309,6 +309,7 @@ static status run_page(struct run *run, bytes state)
     TRY(begin_state(run, state));
     TRY(begin_plan(run));
     TRY(evaluation_open(&run->evaluation, run->query, run->arena));
+    TRY(run_sift(run));
     status s = run_mode(run);
     if (s.code == OK && !run->is_finished)
         s = run_leave_state(run);

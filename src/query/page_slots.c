@@ -83,9 +83,9 @@ status run_take_slots(struct run *run)
 
 struct filter {
     struct run *run;
-    uint64_t documents; /* that there are */
-    size_t wanted;      /* rows that fill the page */
-    uint64_t seen;      /* documents so far */
+    uint64_t documents;   /* that there are */
+    size_t wanted;        /* rows that fill the page */
+    uint64_t rows_before; /* looked at before the documents were */
     uint64_t matches;
     struct sorter found;
 };
@@ -101,7 +101,8 @@ static bool has_many(const struct filter *f)
 {
     if (f->matches < MATCHES_TO_GUESS)
         return false;
-    return f->matches * f->documents / f->seen > (uint64_t)f->wanted * SLOTS_PER_KEY;
+    return f->matches * f->documents / (f->run->page->explain.rows - f->rows_before) >
+           (uint64_t)f->wanted * SLOTS_PER_KEY;
 }
 
 /* Looks at every document; stops early if there are many matches. */
@@ -117,7 +118,6 @@ static status find(struct filter *f, bool *is_done_out)
         *is_done_out = !has_row;
         if (!has_row)
             return sorter_finish(&f->found);
-        f->seen++;
         if (!is_wanted)
             continue;
         struct buffer key = buffer_in(run->scratch);
@@ -153,7 +153,9 @@ static status filter(struct filter *f, bool *is_done_out)
     struct query_explain *explain = &run->page->explain;
 
     take(&run->plan);
+    f->rows_before = explain->rows;
     TRY(cursor_open(&run->cursor, &run->plan, run->source, BYTES_NONE, explain));
+    TRY(run_sift(run));
     TRY(find(f, is_done_out));
     if (*is_done_out) {
         explain->access = ACCESS_SLOTS;

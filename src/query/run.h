@@ -75,6 +75,8 @@ MUST_USE status run_leave_state(struct run *run);
 
 /* Changes the plan of a page that sorts or sums up and looks at all documents, or at many. */
 MUST_USE status run_take_slots(struct run *run);
+/* Lets several threads judge the condition, if the documents are walked as they lie and it can be. */
+MUST_USE status run_sift(struct run *run);
 /* The whole page of a filter that no index helps, if it pays. Otherwise nothing was given, and it goes on by key. */
 MUST_USE status run_filtered(struct run *run, bool *is_done_out);
 

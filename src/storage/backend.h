@@ -23,6 +23,10 @@ struct storage_backend {
     void (*scan_seek)(struct storage_scan *scan, bytes key);
     status (*scan_status)(const struct storage_scan *scan);
     void (*scan_close)(struct storage_scan *scan);
+    /* `out->keys` has room for `most`. NULL: ranges are never parted. */
+    status (*part)(struct storage *storage, struct row_address where,
+                   const struct storage_range *range, size_t most, struct arena *arena,
+                   struct storage_parting *out);
 
     struct storage_batch *(*batch_open)(struct storage *storage);
     void (*batch_close)(struct storage *storage, struct storage_batch *batch);

@@ -121,6 +121,17 @@ static void faulty_scan_close(struct storage_scan *base)
     memory_give(scan);
 }
 
+static status faulty_part(struct storage *storage, struct row_address where,
+                          const struct storage_range *range, size_t most, struct arena *arena,
+                          struct storage_parting *out)
+{
+    struct faulty_storage *faulty = faulty_of(storage);
+
+    if (is_call_failing(faulty))
+        return injected_failure();
+    return storage_part(faulty->inner, where, range, most, arena, out);
+}
+
 /* ---- writing -------------------------------------------------------------------------------------- */
 
 static struct storage_batch *faulty_batch_open(struct storage *storage)
@@ -236,6 +247,7 @@ static const struct storage_backend faulty_backend = {
     .scan_seek = faulty_scan_seek,
     .scan_status = faulty_scan_status,
     .scan_close = faulty_scan_close,
+    .part = faulty_part,
     .batch_open = faulty_batch_open,
     .batch_close = faulty_batch_close,
     .batch_clear = faulty_batch_clear,

@@ -207,6 +207,31 @@ static void memory_scan_close(struct storage_scan *base)
     memory_give(scan);
 }
 
+/* Small stretches, so that tests need few rows. */
+enum { PART_BYTES = 4096 };
+
+static status memory_part(struct storage *storage, struct row_address where,
+                          const struct storage_range *range, size_t most, struct arena *arena,
+                          struct storage_parting *out)
+{
+    struct storage_scan *scan;
+    bytes key, value;
+    size_t passed = 0;
+
+    TRY(memory_scan_open(storage, NULL, where, range, &scan));
+    status s = STATUS_OK;
+    while (s.code == OK && out->count < most && memory_scan_next(scan, &key, &value)) {
+        if (passed > PART_BYTES) {
+            s = arena_copy(arena, key, &out->keys[out->count]);
+            out->count += s.code == OK;
+            passed = 0;
+        }
+        passed += value.len;
+    }
+    memory_scan_close(scan);
+    return s;
+}
+
 /* ---- writing -------------------------------------------------------------------------------------- */
 
 enum step_kind { STEP_PUT, STEP_DELETE, STEP_DELETE_RANGE, STEP_ADD };
@@ -475,6 +500,7 @@ static const struct storage_backend memory_backend = {
     .scan_seek = memory_scan_seek,
     .scan_status = memory_scan_status,
     .scan_close = memory_scan_close,
+    .part = memory_part,
     .batch_open = memory_batch_open,
     .batch_close = memory_batch_close,
     .batch_clear = memory_batch_clear,

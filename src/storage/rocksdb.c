@@ -13,7 +13,7 @@
 #include "storage/rocksdb_backend.h"
 
 /* RocksDB insists on a family called default. Names are stored. */
-static const char *const space_names[SPACE_COUNT] = {
+const char *const rocksdb_space_names[SPACE_COUNT] = {
     [SPACE_META] = "default",
     [SPACE_ROWS] = "rows",
     [SPACE_BODIES] = "bodies",
@@ -68,6 +68,7 @@ static const struct storage_backend rocksdb_backend = {
     .scan_seek = rocks_scan_seek,
     .scan_status = rocks_scan_status,
     .scan_close = rocks_scan_close,
+    .part = rocks_part,
     .batch_open = rocks_batch_open,
     .batch_close = rocks_batch_close,
     .batch_clear = rocks_batch_clear,
@@ -113,11 +114,11 @@ static char *open_database(struct rocksdb_storage *rocks, enum log_recovery reco
     rocksdb_options_set_recovery(rocks, recovery);
     if (rocks->is_read_only)
         rocks->db = rocksdb_open_for_read_only_column_families(rocks->options[0], rocks->path,
-                                                               SPACE_COUNT, space_names, each,
-                                                               rocks->spaces, 0, &error);
+                                                               SPACE_COUNT, rocksdb_space_names,
+                                                               each, rocks->spaces, 0, &error);
     else
         rocks->db = rocksdb_open_column_families(rocks->options[0], rocks->path, SPACE_COUNT,
-                                                 space_names, each, rocks->spaces, &error);
+                                                 rocksdb_space_names, each, rocks->spaces, &error);
     return error;
 }
 

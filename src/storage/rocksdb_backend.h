@@ -4,6 +4,7 @@
  *     rocksdb_options.c   how RocksDB is set up, and why
  *     rocksdb_hooks.c     what RocksDB calls: counters are added, garbage is swept
  *     rocksdb_read.c      views, gets, scans
+ *     rocksdb_part.c      how a range may be shared out
  *     rocksdb_write.c     batches and commits
  *     rocksdb_space.c     giving space back, and how much there is */
 #ifndef STORAGE_ROCKSDB_BACKEND_H
@@ -36,6 +37,9 @@ struct rocksdb_storage {
      * of RocksDB and ours in a way that tools can see. */
     _Atomic int sweeps_running;
 };
+
+/* Of the column families. */
+extern const char *const rocksdb_space_names[SPACE_COUNT];
 
 static inline struct rocksdb_storage *rocksdb_of(struct storage *storage)
 {
@@ -81,6 +85,9 @@ bool rocks_scan_next(struct storage_scan *scan, bytes *key_out, bytes *value_out
 void rocks_scan_seek(struct storage_scan *scan, bytes key);
 status rocks_scan_status(const struct storage_scan *scan);
 void rocks_scan_close(struct storage_scan *scan);
+status rocks_part(struct storage *storage, struct row_address where,
+                  const struct storage_range *range, size_t most, struct arena *arena,
+                  struct storage_parting *out);
 
 struct storage_batch *rocks_batch_open(struct storage *storage);
 void rocks_batch_close(struct storage *storage, struct storage_batch *batch);

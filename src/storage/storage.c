@@ -115,6 +115,23 @@ void storage_scan_close(struct storage_scan *scan)
         scan->backend->scan_close(scan);
 }
 
+status storage_part(struct storage *storage, struct row_address where,
+                    const struct storage_range *range, size_t most, struct arena *arena,
+                    struct storage_parting *out)
+{
+    check_address(where);
+    check_bound(range->start);
+    check_bound(range->end);
+    *out = (struct storage_parting){ 0 };
+    if (most == 0 || !storage->backend->part || is_hollow(range->start, range->end))
+        return STATUS_OK;
+    TRY(ARENA_NEW(arena, most, &out->keys));
+    TRY(storage->backend->part(storage, where, range, most, arena, out));
+    for (size_t i = 1; i < out->count; i++)
+        ASSERT(bytes_compare(out->keys[i - 1], out->keys[i]) < 0);
+    return STATUS_OK;
+}
+
 /* ---- writing -------------------------------------------------------------------------------------- */
 
 struct storage_batch *storage_batch_open(struct storage *storage)

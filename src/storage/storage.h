@@ -105,6 +105,16 @@ void storage_scan_seek(struct storage_scan *scan, bytes key);
 MUST_USE status storage_scan_status(const struct storage_scan *scan);
 void storage_scan_close(struct storage_scan *scan);
 
+/* Keys within the range, ascending and at most `most`, that part it into stretches of some megabytes, so that
+ * several threads may scan one each; none if it is small. An estimate: no view is needed. In `arena`. */
+struct storage_parting {
+    bytes *keys;
+    size_t count;
+};
+MUST_USE status storage_part(struct storage *storage, struct row_address where,
+                             const struct storage_range *range, size_t most, struct arena *arena,
+                             struct storage_parting *out);
+
 /* ---- writing -------------------------------------------------------------------------------------- */
 
 /* What one commit does, in order. Owner: handle; keys and values are copied in. */

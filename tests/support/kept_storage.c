@@ -101,6 +101,13 @@ static status scan_open(struct storage *storage, struct storage_view *view,
     return storage_scan_open(inner_of(storage), view, where, range, out);
 }
 
+static status part(struct storage *storage, struct row_address where,
+                   const struct storage_range *range, size_t most, struct arena *arena,
+                   struct storage_parting *out)
+{
+    return storage_part(inner_of(storage), where, range, most, arena, out);
+}
+
 static struct storage_batch *batch_open(struct storage *storage)
 {
     return storage_batch_open(inner_of(storage));
@@ -188,6 +195,7 @@ static const struct storage_backend backend = {
     .get = get,
     .value_release = value_release,
     .scan_open = scan_open,
+    .part = part,
     .batch_open = batch_open,
     .batch_close = batch_close,
     .batch_clear = batch_clear,

@@ -101,6 +101,8 @@ static status open_engine(struct world *w)
         .predicate = w->predicate ? w->predicate : is_field_one,
         .is_manual = !w->is_threaded,
         .mark_worth_bytes = w->mark_worth_bytes,
+        .helpers = w->helpers,
+        .sift_alone = w->sift_alone,
     };
     const status s = engine_open(w->storage, w->sweep, &options, w->arena, &w->engine);
     if (s.code != OK) {

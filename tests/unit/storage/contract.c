@@ -468,6 +468,47 @@ CONTRACT(one_commit_may_touch_several_partitions_and_spaces)
             CHECK_ROW(f, NULL, ((struct row_address){ p, (enum storage_space)space }), "k", "v");
 }
 
+/* Rows of about a kilobyte; where files matter, several of them. */
+static void put_many(struct fixture *f)
+{
+    char key[16], value[1024];
+
+    memset(value, 'v', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    for (int i = 0; i < 90; i++) {
+        snprintf(key, sizeof(key), "k%02d", i);
+        fixture_put(f, fixture_at(SPACE_BODIES), key, value);
+        fixture_put(f, (struct row_address){ 8, SPACE_BODIES }, key, value);
+        fixture_commit(f);
+        if (i % 30 == 29 && f->kind == FIXTURE_ROCKSDB)
+            fixture_reopen(f);
+    }
+}
+
+CONTRACT(a_range_is_parted_at_keys_within_it)
+{
+    const struct storage_range whole = { .is_bulk = true }, some = { .start = BYTES_LITERAL("k20"),
+                                                                     .end = BYTES_LITERAL("k70") };
+    struct storage_parting parting;
+
+    put_many(f);
+    for (size_t most = 0; most < 20; most++) {
+        CHECK_OK(
+            storage_part(f->storage, fixture_at(SPACE_BODIES), &some, most, f->arena, &parting));
+        CHECK(parting.count <= most);
+        CHECK(most == 0 || parting.count > 0);
+        for (size_t i = 0; i < parting.count; i++) {
+            CHECK(bytes_compare(parting.keys[i], some.start) > 0);
+            CHECK(bytes_compare(parting.keys[i], some.end) < 0);
+            CHECK(i == 0 || bytes_compare(parting.keys[i - 1], parting.keys[i]) < 0);
+        }
+    }
+    CHECK_OK(storage_part(f->storage, fixture_at(SPACE_BODIES), &whole, 100, f->arena, &parting));
+    CHECK(parting.count > 1);
+    CHECK_OK(storage_part(f->storage, fixture_at(SPACE_META), &whole, 100, f->arena, &parting));
+    CHECK_EQ(parting.count, 0, "nothing is there");
+}
+
 static void put_empty_value(void *data)
 {
     struct fixture *f = data;

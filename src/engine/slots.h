@@ -1,0 +1,30 @@
+/* Inside the engine: the living documents of a collection in the order of their slots, or a stretch of them. */
+#ifndef ENGINE_SLOTS_H
+#define ENGINE_SLOTS_H
+
+#include "engine/state.h"
+
+/* In the caller's memory; belongs to one thread at a time, several may walk in one view. */
+struct slot_walk {
+    const struct collection *collection;
+    struct arena *arena; /* what is taken from it is given back at once */
+    time_ms now;
+    struct storage_scan *rows;
+    time_ms horizons[LANE_COUNT];
+    bool has_horizons;
+    bytes stop;           /* set later: where it ends before the end of its range; borrowed */
+    bytes key;            /* the slot; borrowed until the next step, as the body is */
+    struct row_body body; /* of the document that it stands at */
+    status failure;
+};
+
+/* From `start` on, up to `end`; empty ones: all. */
+MUST_USE status slot_walk_open(struct slot_walk *walk, struct request *request,
+                               struct storage_view *view, const struct collection *collection,
+                               struct arena *arena, bytes start, bytes end);
+/* False at the end or on failure. */
+bool slot_walk_next(struct slot_walk *walk);
+MUST_USE status slot_walk_status(const struct slot_walk *walk);
+void slot_walk_close(struct slot_walk *walk);
+
+#endif
