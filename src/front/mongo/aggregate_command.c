@@ -13,6 +13,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/hint.h"
 #include "front/mongo/origin.h"
+#include "front/mongo/output.h"
 #include "front/mongo/pipeline.h"
 #include "front/mongo/view.h"
 
@@ -36,7 +37,8 @@ struct aggregating {
     bool has_union, has_lookup;
     bool is_list; /* the documents come from an origin, one behind the other */
     bytes documents;
-    bytes rest; /* those that were not given yet */
+    bytes rest;            /* those that were not given yet */
+    struct output *output; /* where the rows are written to; NULL: they are given */
     struct buffer position;
     bool is_over, is_later;
     struct waiting *first, **last;
@@ -314,6 +316,18 @@ static status next_waiting(void *state, struct command *command, bytes *document
     return STATUS_OK;
 }
 
+/* For output_write: nothing is left to give. */
+static bool take_row(void *context, bytes *row_out)
+{
+    struct aggregating *aggregating = context;
+
+    if (!aggregating->first)
+        return false;
+    *row_out = aggregating->first->document;
+    aggregating->first = aggregating->first->next;
+    return true;
+}
+
 static void end_waiting(void *state, struct command *command)
 {
     (void)command;
@@ -449,6 +463,7 @@ static status parse(struct command *command, struct arena *arena, const struct a
                        &aggregating->condition));
     if (!aggregating->is_list)
         TRY(run_first_stage(command, arena, wish->stream.name, &stages, aggregating));
+    TRY(output_take(command, arena, aggregating->condition->scope, &stages, &aggregating->output));
     TRY(pipeline_parse(arena, stages, aggregating->condition->scope, &aggregating->pipeline,
                        &command->fault));
     TRY(pipeline_front(aggregating->pipeline, arena, &aggregating->front));
@@ -477,8 +492,10 @@ status aggregate_open(struct command *command, const struct aggregate_wish *wish
     if (wish->stream.name.len > 0)
         TRY(view_resolve(command, wish->stream.name, &view));
     TRY(parse(command, stream_arena(stream), wish, &view, aggregating));
-    if (!aggregating->is_resumable || aggregating->collection_id == 0) {
+    if (!aggregating->is_resumable || aggregating->collection_id == 0 || aggregating->output) {
         TRY(compute_all(command, aggregating, stream_arena(stream)));
+        if (aggregating->output && !command->explain)
+            TRY(output_write(command, aggregating->output, take_row, aggregating));
         source = (struct stream_source){ .next = next_waiting,
                                          .end = end_waiting,
                                          .is_over = is_waiting_over };
