@@ -53,7 +53,7 @@ struct write_op {
 
 enum write_mode {
     WRITE_ALL_OR_NOTHING, /* the first operation that fails fails all */
-    WRITE_EACH,           /* those that can, are written; outcome says which */
+    WRITE_EACH, /* those that can, are written; outcome says which; a CONFLICT fails all */
 };
 
 struct write;

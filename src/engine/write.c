@@ -557,7 +557,8 @@ static status prepare_operations(struct write *write)
         struct write_op *op = &write->ops[i];
         if (op->outcome.code == OK)
             op->outcome = decide(write, op, &write->steps[i]);
-        if (op->outcome.code != OK && write->mode == WRITE_ALL_OR_NOTHING)
+        bool ends_all = write->mode == WRITE_ALL_OR_NOTHING || op->outcome.code == CONFLICT;
+        if (op->outcome.code != OK && ends_all)
             return op->outcome;
     }
     for (struct document_change *change = write->changes; change; change = change->next) {

@@ -18,7 +18,7 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "support/libmo
 WANTED = ["insert ok"] * 4 + [
     "insert failed 11000",
     '{ "_id" : 4, "n" : 40 }', '{ "_id" : 3, "n" : 30 }', '{ "_id" : 2, "n" : 20 }',
-    "find ok", "update ok", "delete ok", "deleted 1", "bulk ok", "count 1003", "drop ok",
+    "find ok", "update ok", "delete ok", "deleted 1", "transaction ok", "moved 1", "bulk ok", "count 1003", "drop ok",
 ]
 
 

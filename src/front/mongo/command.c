@@ -16,6 +16,7 @@
 
 #include "front/mongo/counters.h"
 #include "front/mongo/handlers.h"
+#include "front/mongo/multi.h"
 #include "front/mongo/principal.h"
 #include "front/mongo/retry.h"
 #include "front/mongo/session.h"
@@ -92,6 +93,7 @@ enum generic {
     GENERIC_NUMBER,
     GENERIC_START,
     GENERIC_AUTOCOMMIT,
+    GENERIC_READ_CONCERN,
     GENERIC_VERSION,
     GENERIC_STRICT,
     GENERIC_COUNT
@@ -101,8 +103,8 @@ enum generic {
 static void read_generic(bytes body, struct value out[GENERIC_COUNT])
 {
     static const char *const names[GENERIC_COUNT] = {
-        "$db",        "maxTimeMS",  "lsid",     "txnNumber", "startTransaction",
-        "autocommit", "apiVersion", "apiStrict"
+        "$db",        "maxTimeMS",   "lsid",       "txnNumber", "startTransaction",
+        "autocommit", "readConcern", "apiVersion", "apiStrict"
     };
     struct document_walk walk = document_fields(body);
     struct field field;
@@ -172,13 +174,11 @@ static status read_session(struct command *command, const struct value generic[G
         return command_fail(command, ERROR_TypeMismatch, "lsid must be an object, not %s",
                             value_type_name(lsid.type));
     command->lsid = lsid;
-    command->has_txn_number = value_as_int64(generic[GENERIC_NUMBER], &command->txn_number);
-    if (generic[GENERIC_START].type != VALUE_MISSING ||
-        generic[GENERIC_AUTOCOMMIT].type != VALUE_MISSING)
-        return command_fail(command, ERROR_IllegalOperation,
-                            "multi-document transactions are not supported by mayfly yet; writes "
-                            "of one document, and of one command, are atomic by themselves");
-    return STATUS_OK;
+    struct multi_fields fields = { .number = generic[GENERIC_NUMBER],
+                                   .start = generic[GENERIC_START],
+                                   .autocommit = generic[GENERIC_AUTOCOMMIT],
+                                   .read_concern = generic[GENERIC_READ_CONCERN] };
+    return multi_read(command, &fields);
 }
 
 static status check_version(struct command *command, struct value version, struct value strict)
@@ -230,6 +230,9 @@ static void end_request(struct command *command)
 
 status command_renew(struct command *command)
 {
+    if (command
+            ->multi_entry) /* its picture stays what it was at the beginning of the transaction */
+        return STATUS_OK;
     end_request(command);
     return begin_request(command);
 }
@@ -265,10 +268,13 @@ static status run(struct command *command)
     operation_begin(command);
     if (atomic_load_explicit(&command->face->fail_point.is_on, memory_order_relaxed))
         TRY(fail_point_apply(command));
-    if (!(command->row->traits & TRAIT_NO_REQUEST))
+    if (command->multi != MULTI_NONE)
+        TRY(multi_enter(command));
+    else if (!(command->row->traits & TRAIT_NO_REQUEST))
         TRY(begin_request(command));
     if (command->has_txn_number && (command->row->traits & TRAIT_RETRYABLE)) {
         bool is_answered;
+        TRY(multi_meet_write(command));
         TRY(retry_begin(command, &is_answered));
         if (is_answered)
             return STATUS_OK;
@@ -310,16 +316,25 @@ static bool is_retryable(int32_t code)
     return false;
 }
 
+static const char *label_of(const struct command *command)
+{
+    if (command->multi != MULTI_NONE)
+        return multi_label(command, command->fault.code);
+    return command->has_txn_number && is_retryable(command->fault.code) ? "RetryableWriteError"
+                                                                        : NULL;
+}
+
 static void append_labels(struct command *command)
 {
+    const char *label = label_of(command);
     struct buffer *out = &command->reply;
 
     if (command->trap.has_labels) {
         document_append(out, BYTES_LITERAL("errorLabels"),
                         (struct value){ VALUE_ARRAY, command->trap.labels });
-    } else if (command->has_txn_number && is_retryable(command->fault.code)) {
+    } else if (label) {
         size_t labels = reply_begin_array(out, "errorLabels");
-        reply_text(out, "0", "RetryableWriteError");
+        reply_text(out, "0", label);
         document_end(out, labels);
     }
 }
@@ -344,15 +359,26 @@ static void render_fault(struct command *command, status outcome)
     append_labels(command);
 }
 
-/* What the write was answered, without the times: they are those of the reply. */
-static void keep_answer(struct command *command, status outcome)
+/* What the command was answered so far, as a document; empty if it has failed. */
+static bytes copy_answer(struct command *command, status outcome)
 {
     struct buffer copy = buffer_in(command->arena);
 
     buffer_append(&copy, bytes_of(command->reply.data, command->reply.len));
     document_end(&copy, command->reply_begun);
-    bool is_kept = outcome.code == OK && !copy.is_failed && !command->reply.is_failed;
-    retry_end(command, is_kept ? bytes_of(copy.data, copy.len) : BYTES_NONE);
+    bool is_sound = outcome.code == OK && !copy.is_failed && !command->reply.is_failed;
+    return is_sound ? bytes_of(copy.data, copy.len) : BYTES_NONE;
+}
+
+/* A write may be answered with `ok` and errors of its statements. */
+static bool has_failed(struct command *command, status outcome)
+{
+    struct value errors;
+
+    if (outcome.code != OK || !(command->row->traits & TRAIT_WRITE))
+        return outcome.code != OK;
+    bytes answer = copy_answer(command, outcome);
+    return answer.len == 0 || document_find(answer, "writeErrors", &errors);
 }
 
 /* What a fail point puts into the reply of a command that was carried out. */
@@ -382,12 +408,14 @@ static void finish(struct command *command, status outcome)
     if (command->row)
         note_end(command, outcome.code != OK);
     operation_end(command);
-    if (command->is_retryable)
-        keep_answer(command, outcome);
+    if (command->is_retryable) /* without the times: they are those of the reply */
+        retry_end(command, copy_answer(command, outcome));
+    bool is_aborted = command->multi_entry && has_failed(command, outcome);
     append_trap(command);
     append_times(command);
     document_end(&command->reply, command->reply_begun);
     end_request(command);
+    multi_leave(command, is_aborted);
 }
 
 bytes command_reply(struct command *command)

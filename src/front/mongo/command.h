@@ -13,6 +13,7 @@
 
 struct command;
 struct explain;
+struct multi_entry;
 struct operation;
 struct session;
 typedef status command_handler(struct command *command);
@@ -31,13 +32,17 @@ enum command_access {
 };
 
 enum command_trait {
-    TRAIT_WRITE = 1,      /* changes data */
-    TRAIT_ADMIN_ONLY = 2, /* only on the database admin */
-    TRAIT_TEST_ONLY = 4,  /* only with --test-commands */
-    TRAIT_NO_REQUEST = 8, /* begins its requests of the engine by itself, if any */
-    TRAIT_STABLE = 16,    /* of the stable API, version 1 */
-    TRAIT_RETRYABLE = 32, /* with lsid and txnNumber: carried out once */
+    TRAIT_WRITE = 1,           /* changes data */
+    TRAIT_ADMIN_ONLY = 2,      /* only on the database admin */
+    TRAIT_TEST_ONLY = 4,       /* only with --test-commands */
+    TRAIT_NO_REQUEST = 8,      /* begins its requests of the engine by itself, if any */
+    TRAIT_STABLE = 16,         /* of the stable API, version 1 */
+    TRAIT_RETRYABLE = 32,      /* with lsid and txnNumber: carried out once */
+    TRAIT_IN_TRANSACTION = 64, /* may be a statement of a transaction (multi.h) */
 };
+
+/* Is it a statement of a transaction? */
+enum multi_kind { MULTI_NONE, MULTI_START, MULTI_GOES_ON };
 
 struct command_row {
     const char *name;
@@ -65,9 +70,12 @@ struct command {
     bool has_txn_number;
     bool is_retryable; /* its answer will be kept (retry.h) */
     int64_t txn_number;
-    int64_t max_time_ms;         /* 0: no limit */
-    int64_t started_ms;          /* monotonic */
-    struct operation *operation; /* NULL unless others can see it */
+    enum multi_kind multi;
+    struct value read_concern;       /* of a statement of a transaction */
+    struct multi_entry *multi_entry; /* NULL outside of transactions */
+    int64_t max_time_ms;             /* 0: no limit */
+    int64_t started_ms;              /* monotonic */
+    struct operation *operation;     /* NULL unless others can see it */
     struct explain *explain; /* not NULL: it is only explained, and changes nothing (explain.h) */
     struct command_work work;
     struct fail_point_trap trap;

@@ -11,6 +11,7 @@
 #include "front/mongo/ttl.h"
 
 struct counters;
+struct multi_table;
 struct retry_table;
 struct stream_table;
 
@@ -34,6 +35,7 @@ struct mongo {
     uint8_t login_seed[32]; /* of the salts of users that are not there */
     struct stream_table *streams;
     struct retry_table *retries;
+    struct multi_table *multis;
     struct operation_list operations;
     struct counters *counters;
     struct fail_point fail_point;

@@ -34,6 +34,8 @@ static status note_outcome(struct command *command, struct insertion *insertion,
         insertion->inserted++;
         return STATUS_OK;
     }
+    if (op->outcome.code == CONFLICT) /* the transaction has to be run again */
+        return op->outcome;
     struct fault fault = fault_of(op->outcome);
     if (op->outcome.code == EXISTS)
         TRY(kept_fault_duplicate_id(command, insertion->name, insertion->ids[at], &fault));

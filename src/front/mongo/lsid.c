@@ -1,11 +1,12 @@
 /* Lsid: logical sessions. A session is a number that the client makes up; the server keeps nothing of it
- * but its cursors.
+ * but its cursors and its transaction.
  *
  * Threads: the command's. */
 #include "front/mongo/handlers.h"
+#include "front/mongo/multi.h"
 #include "front/mongo/stream.h"
 
-/* Cursors of each session in the list end with it. */
+/* Cursors and transactions of each session in the list end with it. */
 static status end_listed(struct command *command)
 {
     struct value id;
@@ -17,8 +18,10 @@ static status end_listed(struct command *command)
     struct document_walk walk = document_fields(value_document(command->target));
     while (document_next(&walk, &field)) {
         if (field.value.type == VALUE_DOCUMENT &&
-            document_find(value_document(field.value), "id", &id))
+            document_find(value_document(field.value), "id", &id)) {
             stream_end_session(command->face->streams, id.raw);
+            multi_end_session(command->face->multis, id.raw);
+        }
     }
     return STATUS_OK;
 }

@@ -301,7 +301,7 @@ static status run_round(struct command *command, struct modify *modify, uint64_t
 static status run_many(struct command *command, struct modify *modify)
 {
     struct buffer position = buffer_in(command->arena);
-    uint64_t start_seq = engine_last_seq(command->face->engine);
+    uint64_t start_seq = request_last_seq(&command->request);
     bool is_over = false;
 
     buffer_reserve(&position, 2 * LIMIT_KEY_BYTES);

@@ -7,6 +7,7 @@
 
 #include "front/mongo/counters.h"
 #include "front/mongo/face.h"
+#include "front/mongo/multi.h"
 #include "front/mongo/principal.h"
 #include "front/mongo/retry.h"
 #include "front/mongo/stream.h"
@@ -35,7 +36,8 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     face->streams = stream_table_open();
     face->retries = retry_table_open();
     face->counters = counters_open();
-    if (!face->streams || !face->retries || !face->counters) {
+    face->multis = multi_table_open();
+    if (!face->streams || !face->retries || !face->counters || !face->multis) {
         mongo_close(face);
         return status_of(OUT_OF_MEMORY, "no memory for cursors and sessions");
     }
@@ -56,10 +58,17 @@ void mongo_close(struct mongo *face)
         stream_table_close(face->streams);
     if (face->retries)
         retry_table_close(face->retries);
+    if (face->multis)
+        multi_table_close(face->multis);
     operation_list_close(&face->operations);
     counters_close(face->counters);
     fail_point_close(&face->fail_point);
     memory_give(face);
+}
+
+void mongo_stop(struct mongo *face)
+{
+    multi_stop(face->multis);
 }
 
 status mongo_announce(struct mongo *face, const char *address)

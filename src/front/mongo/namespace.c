@@ -127,6 +127,8 @@ status command_need(struct command *command, bytes name, const struct collection
         return mark_foreign(command, name, out);
     TRY(unless_exists(command_create(command, &definition, NULL, 0)));
     TRY(command_renew(command));
+    if (command->request.transaction)
+        TRY(transaction_adopt(&command->request, command->database, name));
     TRY(command_find(command, name, out));
     if (!*out)
         return command_fail(command, ERROR_NamespaceNotFound,

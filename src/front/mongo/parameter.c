@@ -15,7 +15,6 @@ static const struct parameter {
     { "localLogicalSessionTimeoutMinutes",            PARAMETER_INT,     LIMIT_LOGICAL_SESSION_MINUTES},
     { "cursorTimeoutMillis",                          PARAMETER_INT,     LIMIT_CURSOR_IDLE_MS         },
     { "enableTestCommands",                           PARAMETER_BOOL,    0                            },
-    { "transactionLifetimeLimitSeconds",              PARAMETER_INT,     60                           },
 };
 
 static void append_parameter(struct buffer *out, const struct parameter *parameter)

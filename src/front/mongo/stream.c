@@ -15,8 +15,9 @@
 
 #include "front/mongo/explain.h"
 #include "front/mongo/handlers.h"
+#include "front/mongo/multi.h"
 
-enum { PLACE_BITS = 14, PLACES_SWEPT = 64 };
+enum { PLACE_BITS = 14, PLACES_SWEPT = 64, NO_TRANSACTION = -1 };
 _Static_assert(LIMIT_CURSORS <= 1 << PLACE_BITS, "an id has room for every place");
 
 struct stream {
@@ -29,6 +30,7 @@ struct stream {
     bytes name;     /* of the collection, the end of the namespace */
     bytes database; /* its front */
     bytes lsid;     /* id of its session; empty: none */
+    int64_t multi;  /* number of the transaction that opened it; NO_TRANSACTION */
     bool never_idles;
     bool is_busy;
     bool is_doomed; /* killed while it was busy */
@@ -162,14 +164,9 @@ static bool settle(struct stream_table *table, struct stream *stream)
 
 /* ---- making ----------------------------------------------------------------------------------------- */
 
-static bytes session_id(const struct command *command)
+static int64_t multi_of(const struct command *command)
 {
-    struct value id;
-
-    if (command->lsid.type != VALUE_DOCUMENT ||
-        !document_find(value_document(command->lsid), "id", &id))
-        return BYTES_NONE;
-    return id.raw;
+    return command->multi == MULTI_NONE ? NO_TRANSACTION : command->txn_number;
 }
 
 status stream_make(struct command *command, struct stream **out)
@@ -221,7 +218,8 @@ static status enlist(struct command *command, struct stream *stream, const struc
     TRY(arena_copy(stream->arena, command_namespace(command, wish->name), &stream->namespace));
     stream->database = bytes_of(stream->namespace.data, command->database.len);
     stream->name = bytes_from(stream->namespace, command->database.len + 1);
-    TRY(arena_copy(stream->arena, session_id(command), &stream->lsid));
+    TRY(arena_copy(stream->arena, multi_session_id(command), &stream->lsid));
+    stream->multi = multi_of(command);
     stream->never_idles = wish->never_idles;
     pthread_mutex_lock(&table->lock);
     end_idle(table, table->count == LIMIT_CURSORS ? LIMIT_CURSORS : PLACES_SWEPT, now);
@@ -395,8 +393,10 @@ static status claim(struct command *command, int64_t id, bytes name, struct stre
         s = status_of(NOT_FOUND, "cursor");
     else if (!bytes_equal(stream->name, name) || !bytes_equal(stream->database, command->database))
         s = status_of(INVALID, "namespace");
-    else if (!bytes_equal(stream->lsid, session_id(command)))
+    else if (!bytes_equal(stream->lsid, multi_session_id(command)))
         s = status_of(PRECONDITION, "session");
+    else if (stream->multi != multi_of(command))
+        s = status_of(CONFLICT, "transaction");
     else if (stream->is_busy)
         s = status_of(BUSY, "cursor");
     else
@@ -422,6 +422,12 @@ static status fail_claim(struct command *command, int64_t id, bytes name, status
                             "Cannot run getMore on cursor %lld, which was not created in this "
                             "session",
                             (long long)id);
+    case CONFLICT:
+        return command_fail(
+            command, command->multi == MULTI_NONE ? ERROR_Location50740 : ERROR_Location50741,
+            "Cannot run getMore on cursor %lld: it was not opened in this "
+            "transaction, or belongs to one",
+            (long long)id);
     case BUSY:
         return command_fail(command, ERROR_CursorInUse, "cursor id %lld is already in use",
                             (long long)id);
@@ -497,12 +503,14 @@ static bool kill_one(struct command *command, int64_t id)
     return is_there;
 }
 
-void stream_end_session(struct stream_table *table, bytes lsid)
+static void end_some(struct stream_table *table, bytes lsid, const int64_t *number)
 {
     pthread_mutex_lock(&table->lock);
     for (size_t i = 0; i < LIMIT_CURSORS && table->count > 0; i++) {
         struct stream *stream = table->places[i];
-        if (!stream || stream->lsid.len == 0 || (lsid.len > 0 && !bytes_equal(stream->lsid, lsid)))
+        if (!stream || stream->lsid.len == 0 ||
+            (lsid.len > 0 && !bytes_equal(stream->lsid, lsid)) ||
+            (number && stream->multi != *number))
             continue;
         if (stream->is_busy) {
             stream->is_doomed = true;
@@ -512,6 +520,16 @@ void stream_end_session(struct stream_table *table, bytes lsid)
         }
     }
     pthread_mutex_unlock(&table->lock);
+}
+
+void stream_end_session(struct stream_table *table, bytes lsid)
+{
+    end_some(table, lsid, NULL);
+}
+
+void stream_end_transaction(struct stream_table *table, bytes lsid, int64_t number)
+{
+    end_some(table, lsid, &number);
 }
 
 status serve_kill_cursors(struct command *command)

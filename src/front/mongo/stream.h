@@ -58,5 +58,7 @@ struct stream_figures {
 struct stream_figures stream_figures(struct stream_table *table);
 /* Those of a session, by the id in its lsid; for all sessions if it is empty. */
 void stream_end_session(struct stream_table *table, bytes lsid);
+/* Those that a transaction of the session has opened. */
+void stream_end_transaction(struct stream_table *table, bytes lsid, int64_t number);
 
 #endif

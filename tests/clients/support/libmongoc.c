@@ -78,6 +78,47 @@ static void bulk(mongoc_collection_t *collection)
     bson_destroy(all);
 }
 
+static bool move_one(mongoc_client_session_t *session, void *context, bson_t **reply,
+                     bson_error_t *error)
+{
+    mongoc_collection_t *collection = context;
+    bson_t *from = BCON_NEW("_id", BCON_INT32(2)), options;
+    bson_t *inserted = BCON_NEW("_id", BCON_INT32(1), "n", BCON_INT32(20));
+
+    (void)reply;
+    bson_init(&options);
+    bool is_done = mongoc_client_session_append(session, &options, error) &&
+                   mongoc_collection_delete_one(collection, from, &options, NULL, error) &&
+                   mongoc_collection_insert_one(collection, inserted, &options, NULL, error);
+    bson_destroy(&options);
+    bson_destroy(inserted);
+    bson_destroy(from);
+    return is_done;
+}
+
+/* Number 2 becomes number 1, in one step. */
+static void transact(mongoc_client_t *client, mongoc_collection_t *collection)
+{
+    bson_error_t error;
+    mongoc_client_session_t *session = mongoc_client_start_session(client, NULL, &error);
+    bson_t reply;
+
+    if (!session) {
+        show("session", false, &error);
+        return;
+    }
+    show(
+        "transaction",
+        mongoc_client_session_with_transaction(session, move_one, NULL, collection, &reply, &error),
+        &error);
+    bson_destroy(&reply);
+    mongoc_client_session_destroy(session);
+    bson_t *some = BCON_NEW("n", BCON_INT32(20));
+    printf("moved %lld\n", (long long)mongoc_collection_count_documents(collection, some, NULL,
+                                                                        NULL, NULL, &error));
+    bson_destroy(some);
+}
+
 int main(int argument_count, char **arguments)
 {
     mongoc_init();
@@ -90,6 +131,7 @@ int main(int argument_count, char **arguments)
     insert(collection, 1);
     find(collection, 1);
     change(collection);
+    transact(client, collection);
     bulk(collection);
     show("drop", mongoc_collection_drop(collection, &error), &error);
     mongoc_collection_destroy(collection);

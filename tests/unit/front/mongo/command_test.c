@@ -28,7 +28,7 @@ TEST(mongo_command, what_is_wrong_with_a_command_is_told_by_number)
         { "{'buildInfo':1,'apiVersion':'1','apiStrict':true}",       ERROR_APIStrictError     },
         { "{'listDatabases':1}",                                     ERROR_Unauthorized       },
         { "{'mapReduce':'c'}",                                       ERROR_CommandNotSupported},
-        { "{'find':'c','startTransaction':true,'autocommit':false}", ERROR_IllegalOperation   },
+        { "{'find':'c','startTransaction':true,'autocommit':false}", ERROR_InvalidOptions     },
         { "{'getMore':{'$numberLong':'5'},'collection':'c'}",        ERROR_CursorNotFound     },
     };
     struct mongo_face f;

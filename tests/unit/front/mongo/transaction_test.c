@@ -1,0 +1,352 @@
+/* Transactions of several statements, as clients send them. */
+#include "tests/support/mongo_face.h"
+
+#include <stdio.h>
+
+/* One statement of transaction `number` of session `session`; the command without its braces. */
+#define STATEMENT(f, session, number, ...)                                                 \
+    statement(f, "'lsid':{'id':'" session "'},'txnNumber':" #number ",'autocommit':false", \
+              __VA_ARGS__)
+#define FIRST(f, session, number, ...)                           \
+    statement(f,                                                 \
+              "'lsid':{'id':'" session "'},'txnNumber':" #number \
+              ",'autocommit':false,'startTransaction':true",     \
+              __VA_ARGS__)
+#define COMMIT(f, session, number) \
+    STATEMENT(f, session, number, "'commitTransaction':1,'$db':'admin'")
+#define ABORT(f, session, number) \
+    STATEMENT(f, session, number, "'abortTransaction':1,'$db':'admin'")
+
+static struct mongo_answer statement(struct mongo_face *f, const char *fields, const char *command)
+{
+    return mongo_ask(f, "{%s,%s}", command, fields);
+}
+
+static const char *label(struct mongo_face *f, struct mongo_answer answer)
+{
+    return mongo_text(f, &answer, "errorLabels.0");
+}
+#define TRANSIENT "\"TransientTransactionError\""
+
+static const char *found_inside(struct mongo_face *f, const char *session, int number)
+{
+    struct mongo_answer a = mongo_ask(f,
+                                      "{'find':'c','sort':{'_id':1},'lsid':{'id':'%s'},'txnNumber':"
+                                      "%d,'autocommit':false}",
+                                      session, number);
+    CHECK_DONE(a);
+    return mongo_text(f, &a, "cursor.firstBatch");
+}
+
+static void open_with_three(struct mongo_face *f)
+{
+    mongo_face_open(f);
+    CHECK_DONE(mongo_ask(f, "{'insert':'c','documents':[{'_id':1},{'_id':2},{'_id':3}]}"));
+}
+
+TEST(mongo_transaction, statements_count_together_when_they_are_committed)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(FIRST(&f, "s", 1, "'insert':'c','documents':[{'_id':4},{'_id':5}]"));
+    CHECK_DONE(STATEMENT(&f, "s", 1,
+                         "'update':'c','updates':[{'q':{},'u':{'$set':{'n':1}},'multi':"
+                         "true}]"));
+    CHECK_DONE(STATEMENT(&f, "s", 1, "'delete':'c','deletes':[{'q':{'_id':2},'limit':1}]"));
+    struct mongo_answer a = STATEMENT(&f, "s", 1,
+                                      "'findAndModify':'c','query':{'_id':3},'update':{"
+                                      "'$inc':{'n':1}},'new':true");
+    CHECK_STRING(mongo_text(&f, &a, "value"), "{\"_id\":3,\"n\":2}");
+    CHECK_STRING(found_inside(&f, "s", 1),
+                 "[{\"_id\":1,\"n\":1},{\"_id\":3,\"n\":2},{\"_id\":4,\"n\":"
+                 "1},{\"_id\":5,\"n\":1}]");
+    a = STATEMENT(
+        &f, "s", 1,
+        "'aggregate':'c','pipeline':[{'$group':{'_id':1,'k':{'$sum':'$n'}}}],'cursor':{}");
+    CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch"), "[{\"_id\":1,\"k\":5}]");
+    a = STATEMENT(&f, "s", 1, "'aggregate':'c','pipeline':[{'$count':'k'}],'cursor':{}");
+    CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch"), "[{\"k\":4}]");
+    a = STATEMENT(&f, "s", 1, "'distinct':'c','key':'n'");
+    CHECK_STRING(mongo_text(&f, &a, "values"), "[1,2]");
+    CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1},{\"_id\":2},{\"_id\":3}]");
+    CHECK_DONE(COMMIT(&f, "s", 1));
+    CHECK_STRING(mongo_found(&f, "c", "{'n':{'$gt':1}}"), "[{\"_id\":3,\"n\":2}]");
+    a = mongo_ask(&f, "{'count':'c'}");
+    CHECK_EQ(mongo_number(&a, "n"), 4, "");
+
+    /* Asked for again, because the answer was lost. */
+    CHECK_DONE(COMMIT(&f, "s", 1));
+    CHECK_FAULT(ABORT(&f, "s", 1), 256);
+    CHECK_FAULT(STATEMENT(&f, "s", 1, "'find':'c'"), 256);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, an_aborted_one_was_never_there)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(FIRST(&f, "s", 1, "'delete':'c','deletes':[{'q':{},'limit':0}]"));
+    CHECK_STRING(found_inside(&f, "s", 1), "[]");
+    CHECK_DONE(ABORT(&f, "s", 1));
+    CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1},{\"_id\":2},{\"_id\":3}]");
+    struct mongo_answer a = COMMIT(&f, "s", 1);
+    CHECK_FAULT(a, 251);
+    CHECK_STRING(label(&f, a), TRANSIENT);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, the_second_writer_of_a_document_is_told_to_try_again)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(FIRST(&f, "a", 1, "'update':'c','updates':[{'q':{'_id':1},'u':{'$set':{'n':1}}}]"));
+    CHECK_DONE(FIRST(&f, "b", 1, "'find':'c'"));
+    struct mongo_answer a =
+        STATEMENT(&f, "b", 1, "'update':'c','updates':[{'q':{'_id':1},'u':{'$set':{'n':2}}}]");
+    CHECK_FAULT(a, 112);
+    CHECK_STRING(label(&f, a), TRANSIENT);
+    a = COMMIT(&f, "b", 1);
+    CHECK_FAULT(a, 251);
+    CHECK_STRING(label(&f, a), TRANSIENT);
+    CHECK_DONE(COMMIT(&f, "a", 1));
+
+    /* What was written since is a conflict as well, for every kind of write. */
+    static const char *const writes[] = {
+        "'insert':'c','documents':[{'_id':9}]",
+        "'insert':'c','documents':[{'_id':10},{'_id':9}]",
+        "'insert':'c','documents':[{'_id':10},{'_id':9}],'ordered':false",
+        "'delete':'c','deletes':[{'q':{'_id':1},'limit':1}]",
+        "'update':'c','updates':[{'q':{},'u':{'$set':{'n':500}},'multi':true}]",
+        "'update':'c','updates':[{'q':{'_id':9},'u':{'$set':{'n':5}},'upsert':true}]",
+        "'findAndModify':'c','query':{'_id':1},'remove':true",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(writes); i++) {
+        char fields[200];
+        CHECK_DONE(mongo_ask(&f, "{'delete':'c','deletes':[{'q':{'_id':9},'limit':1}]}"));
+        snprintf(fields, sizeof(fields), "'lsid':{'id':'b'},'txnNumber':%d,'autocommit':false",
+                 (int)i + 2);
+        CHECK_DONE(mongo_ask(&f, "{'find':'c',%s,'startTransaction':true}", fields));
+        CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':9}]}"));
+        CHECK_DONE(
+            mongo_ask(&f, "{'update':'c','updates':[{'q':{'_id':1},'u':{'$inc':{'n':1}}}]}"));
+        a = statement(&f, fields, writes[i]);
+        CHECK_EQ(a.code, 112, "%s %s", writes[i], mongo_text(&f, &a, "writeErrors"));
+        CHECK_STRING(label(&f, a), TRANSIENT);
+    }
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, a_statement_that_fails_ends_it)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    static const struct {
+        const char *command;
+        int code; /* 0: answered with writeErrors */
+    } rows[] = {
+        {"'insert':'c','documents':[{'_id':1}]",                         0  },
+        { "'insert':'c','documents':[{'_id':7},{'_id':1}]",              0  },
+        { "'update':'c','updates':[{'q':{},'u':{'$nope':1}}]",           0  },
+        { "'find':'c','filter':{'$nope':1}",                             2  },
+        { "'count':'c'",                                                 263},
+        { "'listCollections':1",                                         263},
+        { "'dropIndexes':'c','index':'*'",                               263},
+        { "'createIndexes':'c','indexes':[{'key':{'a':1},'name':'a'}]",  263},
+        { "'aggregate':'c','pipeline':[{'$out':'d'}],'cursor':{}",       263},
+        { "'find':'system.profile'",                                     263},
+        { "'find':'c','$db':'config'",                                   263},
+        { "'find':'c','readConcern':{'level':'snapshot'}",               72 },
+        { "'insert':'c','documents':[{'_id':8}],'writeConcern':{'w':1}", 72 },
+    };
+    int number = 0;
+    EACH_ROW(rows, r) {
+        char fields[200];
+        snprintf(fields, sizeof(fields), "'lsid':{'id':'s'},'txnNumber':%d,'autocommit':false",
+                 ++number);
+        CHECK_DONE(mongo_ask(
+            &f, "{'insert':'c','documents':[{'_id':6}],%s,'startTransaction':true}", fields));
+        struct mongo_answer a = statement(&f, fields, r->command);
+        CHECK_EQ(a.code, r->code, "%s: %s", r->command, a.message ? a.message : "");
+        CHECK_STRING(label(&f, a), "");
+        if (r->code == 0)
+            CHECK(mongo_text(&f, &a, "writeErrors")[0] == '[');
+        CHECK_FAULT(statement(&f, fields, "'commitTransaction':1,'$db':'admin'"), 251);
+    }
+    CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1},{\"_id\":2},{\"_id\":3}]");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, numbers_say_which_one_is_meant)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_FAULT(STATEMENT(&f, "s", 5, "'find':'c'"), 251);
+    CHECK_FAULT(COMMIT(&f, "s", 5), 251);
+    CHECK_DONE(FIRST(&f, "s", 5, "'insert':'c','documents':[{'_id':4}]"));
+    CHECK_FAULT(FIRST(&f, "s", 5, "'find':'c'"), 117);
+    CHECK_FAULT(STATEMENT(&f, "s", 4, "'find':'c'"), 225);
+    CHECK_FAULT(FIRST(&f, "s", 4, "'find':'c'"), 225);
+    CHECK_FAULT(STATEMENT(&f, "s", 6, "'find':'c'"), 251);
+    CHECK_DONE(STATEMENT(&f, "s", 5, "'find':'c'")); /* none of these has touched it */
+    CHECK_DONE(FIRST(&f, "s", 6, "'find':'c'"));     /* a newer one ends it */
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':4}]}"));
+    CHECK_FAULT(COMMIT(&f, "s", 5), 225);
+    /* So does a retryable write with a higher number. */
+    CHECK_FAULT(mongo_ask(&f, "{'insert':'c','documents':[{'_id':7}],'lsid':{'id':'s'},"
+                              "'txnNumber':5}"),
+                225);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':7}],'lsid':{'id':'s'},"
+                             "'txnNumber':7}"));
+    CHECK_FAULT(COMMIT(&f, "s", 6), 225);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, what_cannot_be_meant_is_refused)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    static const struct {
+        const char *fields;
+        int code;
+    } rows[] = {
+        {"'txnNumber':1,'autocommit':false,'startTransaction':true",                     72},
+        { "'lsid':{'id':'s'},'autocommit':false,'startTransaction':true",                72},
+        { "'lsid':{'id':'s'},'txnNumber':1,'startTransaction':true",                     72},
+        { "'lsid':{'id':'s'},'txnNumber':1,'autocommit':true,'startTransaction':true",   72},
+        { "'lsid':{'id':'s'},'txnNumber':1,'autocommit':false,'startTransaction':false", 72},
+        { "'lsid':{'id':'s'},'txnNumber':-1,'autocommit':false,'startTransaction':true", 72},
+        { "'lsid':{'id':'s'},'txnNumber':1,'autocommit':false,'startTransaction':true,"
+          "'readConcern':{'level':'linearizable'}",                             72},
+        { "'lsid':{'id':'s'},'txnNumber':2,'autocommit':false,'startTransaction':true,"
+          "'readConcern':{'level':'snapshot','atClusterTime':1}",               72},
+        { "'readConcern':{'level':'snapshot'}",                                          72},
+        { "'readConcern':{'atClusterTime':1}",                                           72},
+        { "'readConcern':{'afterClusterTime':1}",                                        14},
+        { "'readConcern':{'level':'majority'}",                                          0 },
+        { "'lsid':{'id':'s'},'txnNumber':3,'autocommit':false,'startTransaction':true,"
+          "'readConcern':{'level':'snapshot'}",                                 0 },
+    };
+    EACH_ROW(rows, r)
+        CHECK_EQ(statement(&f, r->fields, "'find':'c'").code, r->code, "%s", r->fields);
+    CHECK_FAULT(mongo_ask(&f, "{'commitTransaction':1,'$db':'admin'}"), 125);
+    CHECK_FAULT(mongo_ask(&f, "{'abortTransaction':1,'$db':'admin'}"), 125);
+    CHECK_FAULT(FIRST(&f, "t", 1, "'commitTransaction':1,'$db':'admin'"), 263);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, a_collection_comes_into_being_with_the_first_document)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(FIRST(&f, "s", 1, "'find':'c'"));
+    CHECK_DONE(STATEMENT(&f, "s", 1, "'insert':'new','documents':[{'_id':1}]"));
+    CHECK_DONE(STATEMENT(&f, "s", 1, "'create':'made'"));
+    CHECK_DONE(STATEMENT(&f, "s", 1, "'insert':'made','documents':[{'_id':1}]"));
+    CHECK_DONE(STATEMENT(&f, "s", 1, "'update':'new','updates':[{'q':{},'u':{'$set':{'n':1}}}]"));
+    struct mongo_answer a = STATEMENT(&f, "s", 1, "'find':'new'");
+    CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch"), "[{\"_id\":1,\"n\":1}]");
+    CHECK_STRING(mongo_found(&f, "new", "{}"), "[]");
+    CHECK_DONE(COMMIT(&f, "s", 1));
+    CHECK_STRING(mongo_found(&f, "new", "{}"), "[{\"_id\":1,\"n\":1}]");
+    CHECK_STRING(mongo_found(&f, "made", "{}"), "[{\"_id\":1}]");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, its_cursors_read_at_its_instant_and_end_with_it)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    struct mongo_answer a = FIRST(&f, "s", 1, "'find':'c','batchSize':1");
+    long long id = (long long)mongo_number(&a, "cursor.id");
+    char more[300];
+    CHECK_DONE(mongo_ask(&f, "{'delete':'c','deletes':[{'q':{'_id':2},'limit':1}]}"));
+    CHECK_FAULT(
+        mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','lsid':{'id':'s'}}", id),
+        50740);
+    snprintf(more, sizeof(more), "'getMore':{'$numberLong':'%lld'},'collection':'c','batchSize':1",
+             id);
+    a = STATEMENT(&f, "s", 1, more);
+    CHECK_STRING(mongo_text(&f, &a, "cursor.nextBatch"), "[{\"_id\":2}]");
+    CHECK_DONE(COMMIT(&f, "s", 1));
+    CHECK_FAULT(
+        mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','lsid':{'id':'s'}}", id),
+        43);
+    mongo_face_close(&f);
+}
+
+/* ---- time ------------------------------------------------------------------------------------------- */
+
+TEST(mongo_transaction, it_ends_when_it_takes_too_long)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(
+        mongo_ask(&f, "{'setParameter':1,'transactionLifetimeLimitSeconds':30,'$db':'admin'}"));
+    struct mongo_answer a =
+        mongo_ask(&f, "{'getParameter':1,'transactionLifetimeLimitSeconds':1,'$db':'admin'}");
+    CHECK_EQ(mongo_number(&a, "transactionLifetimeLimitSeconds"), 30, "");
+    CHECK_DONE(FIRST(&f, "s", 1, "'insert':'c','documents':[{'_id':4}]"));
+    world_pass(&f.world, 29999);
+    CHECK_DONE(STATEMENT(&f, "s", 1, "'find':'c'"));
+    world_pass(&f.world, 1);
+    a = STATEMENT(&f, "s", 1, "'find':'c'");
+    CHECK_FAULT(a, 251);
+    CHECK_STRING(label(&f, a), TRANSIENT);
+    CHECK_DONE(FIRST(&f, "s", 2, "'insert':'c','documents':[{'_id':4}]"));
+    world_pass(&f.world, 30000);
+    a = COMMIT(&f, "s", 2);
+    CHECK_FAULT(a, 251);
+    CHECK_STRING(label(&f, a), TRANSIENT);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':4}]}"));
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, what_dies_meanwhile_is_alive_inside_and_cannot_be_changed)
+{
+    struct mongo_face f;
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'createIndexes':'c','indexes':[{'key':{'at':1},'name':'t',"
+                             "'expireAfterSeconds':0}]}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'at':@5000},{'_id':2}]}"));
+    CHECK_DONE(FIRST(&f, "r", 1, "'find':'c'"));
+    CHECK_DONE(FIRST(&f, "w", 1, "'update':'c','updates':[{'q':{'_id':1},'u':{'$set':{'n':1}}}]"));
+    world_pass(&f.world, 5000);
+    CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":2}]");
+    struct mongo_answer a = STATEMENT(&f, "r", 1,
+                                      "'find':'c','filter':{'_id':1},'projection':{'_id':1}");
+    CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch"), "[{\"_id\":1}]");
+    CHECK_DONE(STATEMENT(&f, "r", 1, "'insert':'c','documents':[{'_id':3}]"));
+    CHECK_DONE(COMMIT(&f, "r", 1)); /* has only read it */
+    a = COMMIT(&f, "w", 1);
+    CHECK_FAULT(a, 112);
+    CHECK_STRING(label(&f, a), TRANSIENT);
+    CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":2},{\"_id\":3}]");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, it_ends_with_its_session)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(FIRST(&f, "s", 1, "'insert':'c','documents':[{'_id':4}]"));
+    CHECK_DONE(mongo_ask(&f, "{'endSessions':[{'id':'s'}]}"));
+    CHECK_FAULT(STATEMENT(&f, "s", 1, "'find':'c'"), 251);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':4}]}"));
+    CHECK_DONE(FIRST(&f, "s", 2, "'insert':'c','documents':[{'_id':5}]"));
+    mongo_stop(f.face);
+    CHECK_FAULT(COMMIT(&f, "s", 2), 251);
+    CHECK_FAULT(FIRST(&f, "s", 3, "'find':'c'"), 91);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':5}]}"));
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, one_that_is_open_at_a_restart_was_never_there)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(FIRST(&f, "s", 1, "'insert':'c','documents':[{'_id':4}]"));
+    mongo_face_restart(&f);
+    CHECK_FAULT(COMMIT(&f, "s", 1), 251);
+    CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1},{\"_id\":2},{\"_id\":3}]");
+    mongo_face_close(&f);
+}
