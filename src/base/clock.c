@@ -27,6 +27,14 @@ struct clock {
     _Atomic bool is_leap_pending;
 };
 
+int64_t clock_stopwatch_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 static int64_t read_clock_ms(clockid_t id)
 {
     struct timespec now;

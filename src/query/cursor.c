@@ -49,6 +49,16 @@ static bool is_behind_shape(const struct cursor *c, const struct range *range)
     return c->plan->is_reverse ? order < 0 : order > 0;
 }
 
+bool cursor_range_of(const struct plan *plan, bytes position, size_t *out)
+{
+    for (*out = 0; *out < plan->range_count; ++*out) {
+        bool is_all = plan->is_ranked && plan->ranges[*out].end.len == 0;
+        if (is_all || range_holds(&plan->ranges[*out], position))
+            return true;
+    }
+    return false;
+}
+
 /* A composite entry cannot be told from what follows it, so its length stands in front. */
 static status take_ranked(struct cursor *c)
 {
@@ -65,16 +75,7 @@ static status take_ranked(struct cursor *c)
     if (!is_document_key(c, 0))
         return bad_position();
     c->after = bytes_of(entry.data, entry.len + reader.rest.len);
-    return STATUS_OK;
-}
-
-bool cursor_range_of(const struct plan *plan, bytes position, size_t *out)
-{
-    for (*out = 0; *out < plan->range_count; ++*out) {
-        if (plan->is_ranked || range_holds(&plan->ranges[*out], position))
-            return true;
-    }
-    return false;
+    return cursor_range_of(c->plan, c->after, &c->at) ? STATUS_OK : bad_position();
 }
 
 /* Which range the position lies in; those before it are done. */

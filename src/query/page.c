@@ -17,6 +17,11 @@
 /* How many rows a full page looks ahead to find out that it was the last. */
 enum { LOOK_AHEAD_ROWS = 64 };
 
+int64_t run_time(const struct run *run)
+{
+    return run->source->is_timed ? clock_stopwatch_ns() : 0;
+}
+
 /* ---- beginning -------------------------------------------------------------------------------------- */
 
 /* Everything a position depends on. */
@@ -72,7 +77,10 @@ static status begin_plan(struct run *run)
 {
     bool is_sort = run->is_resumed && is_collected(run->state.mode);
     const struct plan_choice *wanted = run->is_resumed && !is_sort ? &run->state.choice : NULL;
+    int64_t begun = run_time(run);
     status s = plan_make(run->arena, run->query, run->source, wanted, &run->plan);
+    run->page->explain.times.planning += run_time(run) - begun;
+    run->page->explain.times.choosing += run->plan.choosing_ns;
 
     if (s.code == INVALID && run->is_resumed)
         return run_refuse_state(run, s);
@@ -90,6 +98,9 @@ static status begin_plan(struct run *run)
     run->page->explain.index = run->plan.index;
     run->page->explain.path = run->plan.path;
     run->page->explain.is_decided = run->plan.is_decided;
+    run->page->explain.filter_count = run->plan.filter_count;
+    for (size_t i = 0; i < run->plan.filter_count; i++)
+        run->page->explain.filters[i] = run->plan.filters[i].path;
     run->page->explain.is_sorted = is_collected(run->state.mode);
     return run_open_cursor(run);
 }
@@ -117,12 +128,18 @@ void run_bind(struct run *run, const struct document *document)
 /* Takes the next document; its rows begin. */
 static status next_document(struct run *run, bool *has_out)
 {
+    struct query_times *times = &run->page->explain.times;
+    int64_t begun = run_time(run);
+
     run->is_returning = false;
     TRY(cursor_next(&run->cursor, has_out));
+    int64_t found = run_time(run);
+    times->lookup += found - begun;
     if (!*has_out)
         return STATUS_OK;
     if (run->plan.needs_document)
         TRY(cursor_load(&run->cursor));
+    times->loading += run_time(run) - found;
     run_bind(run, run->plan.needs_document ? &run->cursor.document : NULL);
     return STATUS_OK;
 }
@@ -202,10 +219,12 @@ status run_give(struct run *run)
     }
     if (run->state.remaining == 0)
         return STATUS_OK;
+    int64_t begun = run_time(run);
     if (is_whole)
         TRY(run->source->whole_sink(run->context, run->evaluation.document, &len));
     else
         TRY(run->sink(run->context, row, &len));
+    explain->times.output += run_time(run) - begun;
     if (run->state.remaining != QUERY_UNLIMITED)
         run->state.remaining--;
     explain->output_count++;
@@ -346,7 +365,9 @@ status query_run_page(const struct query *query, const struct query_source *sour
                                           .keep = &keep,
                                           .now = source->request ? source->request->now
                                                                  : source->now };
+    int64_t begun = run_time(&run);
     status s = run_page(&run, state);
+    out->explain.times.all = run_time(&run) - begun;
     /* The message of a failure may live in the scratch arena. */
     if (s.code != OK)
         s = status_fail(run.arena, s.code, "%s", s.message);

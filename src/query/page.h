@@ -33,7 +33,7 @@ struct query_decoration {
      * NULL: only that value itself. A document with another id must never show it. */
     size_t (*ids)(void *context, struct value shown, struct arena *arena, struct value *ids_out);
 };
-enum { QUERY_IDS = 8 };
+enum { QUERY_IDS = 8, QUERY_FILTERS = 3 };
 
 /* A document of a list. Lists are in ascending order of their keys, which say who is who between pages. */
 struct query_item {
@@ -67,6 +67,7 @@ struct query_source {
     size_t item_count;
     /* What time it is for the query; a request has its own. */
     time_ms now;
+    bool is_timed; /* it is noted how long the page takes; that costs a little for each document */
 };
 
 /* ---- one page ---------------------------------------------------------------------------------------- */
@@ -92,12 +93,25 @@ enum query_access {
     ACCESS_SLOTS, /* all of them in the order in which they lie, for pages that look at all anyway */
 };
 
+/* How long it took, in nanoseconds; zero where nobody asked. */
+struct query_times {
+    int64_t planning; /* all of it, choosing included */
+    int64_t choosing; /* between several ways */
+    int64_t lookup;   /* of keys and rows of indexes */
+    int64_t loading;  /* documents */
+    int64_t output;   /* of rows, by the sink */
+    int64_t all;
+};
+
 /* What was done for this page, honestly. */
 struct query_explain {
     enum query_access access;
     const struct index *index; /* ACCESS_INDEX; valid as long as the request */
     bytes
         path; /* ... and the path that was looked up in it, as /a/b/?; of a composite one all fields */
+    /* ... and paths of which other indexes decided what the condition says of them. */
+    bytes filters[QUERY_FILTERS];
+    size_t filter_count;
     bool is_decided;    /* its rows were exactly those that fulfil the condition */
     uint64_t matches;   /* rows that fulfil the condition */
     bool is_sorted;     /* rows were collected and sorted, not given as they came */
@@ -107,6 +121,7 @@ struct query_explain {
     uint64_t loaded_bytes;
     uint64_t output_count;
     uint64_t output_bytes;
+    struct query_times times;
 };
 
 struct query_page {
@@ -130,6 +145,20 @@ MUST_USE status query_leave_scan(struct request *request, const struct collectio
 /* Makes a scan go on behind it; with an empty state it begins. `*is_over_out`: there is nothing behind it. INVALID. */
 MUST_USE status query_return_to_scan(struct request *request, const struct collection *collection,
                                      bytes state, struct scan_spec *spec, bool *is_over_out);
+
+/* ---- indexes that are not there ---------------------------------------------------------------------- */
+
+struct query_advice {
+    /* Paths that the condition or the order speaks of and no index holds, as /a/b/? */
+    const bytes *paths;
+    size_t path_count;
+    /* Fields of a composite index that would serve the query better than those that are there, as /a/b ASC. */
+    const bytes *fields;
+    size_t field_count;
+};
+/* In the arena of the request. */
+MUST_USE status query_advise(const struct query *query, const struct query_source *source,
+                             struct query_advice *out);
 
 /* Can an index give the order that the query asks for? Languages differ in whether they sort otherwise. */
 enum query_order_fault {

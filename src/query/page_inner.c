@@ -106,6 +106,11 @@ static void add_explained(struct query_explain *sum, const struct query_explain 
     sum->joined += more->joined;
     sum->documents += more->documents;
     sum->loaded_bytes += more->loaded_bytes;
+    sum->times.planning += more->times.planning;
+    sum->times.choosing += more->times.choosing;
+    sum->times.lookup += more->times.lookup;
+    sum->times.loading += more->times.loading;
+    sum->times.all += more->times.all;
 }
 
 /* ---- running ---------------------------------------------------------------------------------------- */
@@ -126,7 +131,8 @@ static status run_over(struct work *work, const struct query *query, const struc
                                          .items = list->items,
                                          .item_count = list->count,
                                          .meaning = work->run->source->meaning,
-                                         .now = work->run->source->now };
+                                         .now = work->run->source->now,
+                                         .is_timed = work->run->source->is_timed };
     struct query alone = *query;
 
     alone.inner = NULL;

@@ -112,7 +112,9 @@ status run_give_entry(struct run *run, const struct sorter *sorter, size_t numbe
         run->state.skip--;
         return STATUS_OK;
     }
+    int64_t begun = run_time(run);
     TRY(cursor_fetch(&run->cursor, key, &is_there));
+    run->page->explain.times.loading += run_time(run) - begun;
     if (!is_there)
         return STATUS_OK;
     run_bind(run, &run->cursor.document);

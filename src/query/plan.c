@@ -226,8 +226,11 @@ static status plan_scan(struct planner *p, const struct plan_choice *wanted)
         return resume_order(p, wanted->index_id);
     TRY(find_candidates(p, &candidates, &count));
     if (!wanted) {
+        int64_t begun = p->source->is_timed ? clock_stopwatch_ns() : 0;
         TRY(choose(p, candidates, count));
-        return consider_order(p);
+        TRY(consider_order(p));
+        p->plan->choosing_ns = p->source->is_timed ? clock_stopwatch_ns() - begun : 0;
+        return STATUS_OK;
     }
     for (size_t i = 0; i < count; i++) {
         if (is_same_choice(&candidates[i].choice, wanted)) {

@@ -19,9 +19,10 @@ struct plan_choice {
 /* Documents have to stand in this stretch of an index as well: one value of a path. */
 struct plan_filter {
     const struct index *index;
+    bytes path;
     bytes stretch; /* what stands in front of the document's key */
 };
-enum { PLAN_FILTERS_MAX = 3 };
+enum { PLAN_FILTERS_MAX = QUERY_FILTERS };
 
 struct plan {
     struct plan_choice choice;
@@ -49,7 +50,10 @@ struct plan {
     bool is_reverse;
     struct plan_filter filters[PLAN_FILTERS_MAX];
     size_t filter_count;
-    bool is_ranked; /* the index is composite: there is one range, everything behind the prefix */
+    int64_t choosing_ns; /* how long it took to choose, if somebody asked */
+    /* The index is composite: the prefix stands for the fields that are fixed, and ranges are of its next field, or
+     * there is one without bounds. */
+    bool is_ranked;
     size_t fixed_fields; /* ... which stands for so many of its fields */
 };
 

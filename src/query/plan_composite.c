@@ -2,16 +2,20 @@
  *
  * Such an index serves a query whose condition fixes its first fields to one value each: those documents are one
  * stretch. Within it rows lie in the order of the fields that follow, so it also serves an order by them, forwards or
- * backwards. What an order says about a field that is fixed does not matter.
+ * backwards, and what the condition says of the next field cuts the stretch to ranges of it. What an order says about
+ * a field that is fixed does not matter.
  *
  * Threads: belongs to its request. Start reading at planner_composite_order(). */
 #include "query/planner.h"
 
+#include <stdlib.h>
+
 /* How a query fits to an index. */
 struct fit {
     const struct index *index;
-    size_t fixed; /* so many fields from the first on have one value */
-    unsigned fixed_constraints;
+    size_t fixed;                   /* so many fields from the first on have one value */
+    unsigned fulfilled;             /* bit i: constraint i holds for every row of the plan */
+    const struct constraint *range; /* what the next field has to lie in, or NULL */
     bool is_ordered;
     bool is_reverse;
 };
@@ -42,18 +46,28 @@ static bool is_fixed(const struct constraint *c)
     return !c->is_element && c->count == 1 && c->ranges[0].is_point;
 }
 
-/* The constraint that fixes this field; NULL if none does. */
-static const struct constraint *fixing(const struct planner *p, const struct path *path,
-                                       size_t *number_out)
+/* The constraint on this field; NULL if there is none. */
+static const struct constraint *constraint_on(const struct planner *p, const struct path *path,
+                                              size_t *number_out)
 {
     for (size_t i = 0; i < p->constraints->count; i++) {
         const struct constraint *c = &p->constraints->items[i];
-        if (is_fixed(c) && planner_is_dotted(c->path, path) && !planner_shows_only(p, c->path)) {
+        if (!c->is_element && planner_is_dotted(c->path, path) && !planner_shows_only(p, c->path)) {
             *number_out = i;
             return c;
         }
     }
     return NULL;
+}
+
+/* Longer values are cut in the index, and a bound would not tell them apart. */
+static bool is_within(const struct constraint *c, size_t room)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->ranges[i].start.len + 1 > room || c->ranges[i].end.len + 1 > room)
+            return false;
+    }
+    return true;
 }
 
 static bool is_order_fixed(const struct planner *p, const struct query_order *order)
@@ -104,11 +118,15 @@ static struct fit fit_index(const struct planner *p, const struct index *index)
     struct fit fit = { .index = index };
     size_t room = LIMIT_QUERY_SORT_KEY_BYTES / index->definition.field_count, number;
 
-    for (; fit.fixed < index->definition.field_count; fit.fixed++) {
-        const struct constraint *c = fixing(p, index->paths[fit.fixed], &number);
-        if (!c || c->ranges[0].start.len + 1 > room)
+    for (; fit.fixed < index->definition.field_count && !fit.range; fit.fixed++) {
+        const struct constraint *c = constraint_on(p, index->paths[fit.fixed], &number);
+        if (!c || !is_within(c, room))
             break;
-        fit.fixed_constraints |= 1U << number;
+        fit.fulfilled |= 1U << number;
+        if (!is_fixed(c)) {
+            fit.range = c;
+            break;
+        }
     }
     fit_order(p, &fit);
     return fit;
@@ -140,11 +158,65 @@ static status name_index(struct planner *p, const struct index *index, bytes *ou
     return buffer_finish(&name, out);
 }
 
+/* What stands in the index for a value of the field: a byte for its kind, then its key. */
+static void append_entry(struct buffer *out, const struct fit *fit, size_t field,
+                         enum value_kind kind, bytes value)
+{
+    bool is_descending = fit->index->definition.fields[field].order == KEY_DESCENDING;
+    uint8_t rank = (uint8_t)ranks[kind];
+
+    append_complement(out, bytes_of(&rank, 1), is_descending);
+    append_complement(out, value, is_descending);
+}
+
+/* In the index, descending values lie the other way round; what begins with a bound stays on its side of it. */
+static status make_range(struct planner *p, const struct fit *fit, const struct range *of,
+                         struct range *out)
+{
+    bool is_descending = fit->index->definition.fields[fit->fixed].order == KEY_DESCENDING;
+    struct buffer start = buffer_in(p->arena), end = buffer_in(p->arena);
+
+    *out = (struct range){ .kind = of->kind };
+    append_entry(&start, fit, fit->fixed, of->kind, is_descending ? of->end : of->start);
+    append_entry(&end, fit, fit->fixed, of->kind, is_descending ? of->start : of->end);
+    TRY(buffer_finish(&start, &out->start));
+    TRY(buffer_finish(&end, &out->end));
+    if (!is_descending)
+        return STATUS_OK;
+    TRY(range_behind(p->arena, out->start, &out->start));
+    return range_behind(p->arena, out->end, &out->end);
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    return bytes_compare(((const struct range *)a)->start, ((const struct range *)b)->start);
+}
+
+/* The ranges of the next field as they are walked, or all that stands behind the prefix. */
+static status make_ranges(struct planner *p, const struct fit *fit, struct plan *plan)
+{
+    size_t count = fit->range ? fit->range->count : 1;
+    struct range *ranges;
+
+    TRY(ARENA_NEW(p->arena, count, &ranges));
+    for (size_t i = 0; fit->range && i < count; i++)
+        TRY(make_range(p, fit, &fit->range->ranges[i], &ranges[i]));
+    if (count > 1)
+        qsort(ranges, count, sizeof(*ranges), compare_starts);
+    for (size_t i = 0; plan->is_reverse && i < count / 2; i++) {
+        struct range swapped = ranges[i];
+        ranges[i] = ranges[count - 1 - i];
+        ranges[count - 1 - i] = swapped;
+    }
+    plan->ranges = ranges;
+    plan->range_count = count;
+    return STATUS_OK;
+}
+
 static status make_plan(struct planner *p, const struct fit *fit, uint32_t number, struct plan *out)
 {
     struct planner knowing = *p;
     struct buffer prefix = buffer_in(p->arena);
-    struct range *all;
 
     *out = *p->plan;
     out->choice = (struct plan_choice){ .access = ACCESS_INDEX,
@@ -157,25 +229,25 @@ static status make_plan(struct planner *p, const struct fit *fit, uint32_t numbe
     out->is_ordered = fit->is_ordered;
     out->is_reverse = fit->is_reverse;
     for (size_t i = 0; i < fit->fixed; i++) {
-        const struct constraint *c = fixing(p, fit->index->paths[i], &(size_t){ 0 });
-        bool is_descending = fit->index->definition.fields[i].order == KEY_DESCENDING;
-        uint8_t rank = (uint8_t)ranks[c->ranges[0].kind];
-        append_complement(&prefix, bytes_of(&rank, 1), is_descending);
-        append_complement(&prefix, c->ranges[0].start, is_descending);
+        const struct constraint *c = constraint_on(p, fit->index->paths[i], &(size_t){ 0 });
+        append_entry(&prefix, fit, i, c->ranges[0].kind, c->ranges[0].start);
     }
     TRY(buffer_finish(&prefix, &out->prefix));
     TRY(name_index(p, fit->index, &out->path));
-    knowing.is_fulfilled |= fit->fixed_constraints;
+    knowing.is_fulfilled |= fit->fulfilled;
     planner_settle(&knowing, CONSTRAINTS_MAX, out);
-    TRY(ARENA_NEW(p->arena, 1, &all));
-    out->ranges = all;
-    out->range_count = 1;
-    return STATUS_OK;
+    return make_ranges(p, fit, out);
 }
 
 static bool can_use(const struct index *index)
 {
     return index->definition.is_ranked && index->state == INDEX_READY;
+}
+
+/* How much of the condition it knows. A single field is better looked up in the index over its path. */
+static size_t worth(const struct fit *fit)
+{
+    return fit->fixed * 2 + (fit->range != NULL);
 }
 
 status planner_composite_order(struct planner *p, uint32_t index_id, struct plan *out,
@@ -190,7 +262,7 @@ status planner_composite_order(struct planner *p, uint32_t index_id, struct plan
         if (!can_use(index) || (index_id && index->id != index_id))
             continue;
         struct fit fit = fit_index(p, index);
-        if (fit.is_ordered && (!best.index || fit.fixed > best.fixed))
+        if (fit.is_ordered && (!best.index || worth(&fit) > worth(&best)))
             best = fit;
     }
     if (!best.index)
@@ -208,8 +280,23 @@ status planner_add_composites(struct planner *p, struct plan *candidates, size_t
         if (!can_use(index))
             continue;
         struct fit fit = fit_index(p, index);
-        if (fit.fixed > 1)
+        if (worth(&fit) > 2)
             TRY(make_plan(p, &fit, PLAN_BY_COMPOSITE, &candidates[(*count)++]));
+    }
+    return STATUS_OK;
+}
+
+status planner_composite_serves(struct planner *p, size_t fixed, bool has_more, bool *out)
+{
+    const struct collection *collection = p->source->collection;
+
+    *out = false;
+    for (size_t i = 0; i < collection->index_count && !*out; i++) {
+        if (!can_use(&collection->indexes[i]))
+            continue;
+        struct fit fit = fit_index(p, &collection->indexes[i]);
+        bool is_behind = p->query->order_count ? fit.is_ordered : fit.range != NULL;
+        *out = fit.fixed >= fixed && (!has_more || is_behind);
     }
     return STATUS_OK;
 }

@@ -151,6 +151,7 @@ static status add_filter(struct planner *p, const struct constraint *constraint,
         buffer_append(&stretch, constraint->ranges[0].start);
         TRY(buffer_finish(&stretch, &filter->stretch));
         filter->index = &collection->indexes[i];
+        filter->path = path;
         p->plan->filter_count++;
         *is_added = true;
     }
@@ -203,7 +204,7 @@ status plan_range_spec(struct arena *arena, const struct plan *plan, size_t numb
 {
     const struct range *range = &plan->ranges[number];
 
-    if (plan->is_ranked) {
+    if (plan->is_ranked && range->end.len == 0) {
         *spec = (struct scan_spec){ .index = plan->index,
                                     .start = plan->prefix,
                                     .end = plan->prefix,

@@ -70,5 +70,9 @@ MUST_USE status planner_composite_order(struct planner *planner, uint32_t index_
 /* Every composite index of which the condition fixes several fields, as a plan of its own. */
 MUST_USE status planner_add_composites(struct planner *planner, struct plan *candidates,
                                        size_t *count);
+/* Is there one that begins with so many fields that the condition fixes, and has what follows in the query: its order,
+ * or a range? */
+MUST_USE status planner_composite_serves(struct planner *planner, size_t fixed, bool has_more,
+                                         bool *out);
 
 #endif

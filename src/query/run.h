@@ -35,6 +35,8 @@ struct run {
 
 /* ---- what all ends of a page do ---------------------------------------------------------------------- */
 
+/* Nanoseconds from anywhere, or 0 if nobody asked how long the page takes. */
+int64_t run_time(const struct run *run);
 /* Says that it was the state, and passes the reason on. */
 status run_refuse_state(struct run *run, status why);
 /* Binds a document, or nothing; its rows begin. */

@@ -466,6 +466,85 @@ test("index metrics name the composite index that was walked", async () => {
     );
 });
 
+test("times in query metrics are those that it took", async () => {
+    const reply = await ask("SELECT * FROM c WHERE c.n >= 0 AND UPPER(c.id) != 'X' ORDER BY c.n", {
+        "x-ms-documentdb-populatequerymetrics": "true",
+    });
+    const metrics = Object.fromEntries(
+        reply.headers["x-ms-documentdb-query-metrics"].split(";").map((piece) => {
+            const [name, value] = piece.split("=");
+            return [name, Number(value)];
+        }),
+    );
+    ok(metrics.totalExecutionTimeInMs > 0, "it took some time");
+    const parts = [
+        "queryCompileTimeInMs",
+        "queryLogicalPlanBuildTimeInMs",
+        "queryPhysicalPlanBuildTimeInMs",
+        "queryOptimizationTimeInMs",
+        "VMExecutionTimeInMs",
+        "indexLookupTimeInMs",
+        "documentLoadTimeInMs",
+        "writeOutputTimeInMs",
+    ].map((name) => metrics[name]);
+    ok(parts.every((time) => time >= 0), JSON.stringify(metrics));
+    const sum = parts.reduce((a, b) => a + b, 0);
+    ok(sum > 0 && sum <= metrics.totalExecutionTimeInMs + 0.05, JSON.stringify(metrics));
+});
+
+eachRow(
+    "index metrics name the indexes that are not there",
+    [
+        { why: "none is missing", text: "SELECT * FROM c WHERE c.n = 7", paths: [], fields: [] },
+        { why: "an excluded path", text: "SELECT * FROM c WHERE c.hidden = 7", paths: ["/hidden/?"], fields: [] },
+        {
+            why: "two filters",
+            text: "SELECT * FROM c WHERE c.n > 7 AND c.hidden = 1",
+            paths: ["/hidden/?"],
+            fields: [["/hidden ASC", "/n ASC"]],
+        },
+        {
+            why: "a filter and an order",
+            text: "SELECT * FROM c WHERE c.other = 'p1' ORDER BY c.n DESC",
+            paths: [],
+            fields: [["/other ASC", "/n DESC"]],
+        },
+        {
+            why: "a composite index is there",
+            text: "SELECT * FROM c WHERE c.g = 'g1' ORDER BY c.n",
+            paths: [],
+            fields: [],
+        },
+    ],
+    async ({ text, paths, fields }) => {
+        const reply = await ask(text, { "x-ms-cosmos-populateindexmetrics-V2": "true" });
+        const { PotentialIndexes } = JSON.parse(reply.headers["x-ms-cosmos-index-utilization"]);
+        equal(
+            [
+                PotentialIndexes.SingleIndexes.map((i) => i.IndexSpec),
+                PotentialIndexes.CompositeIndexes.map((i) => i.IndexSpecs),
+            ],
+            [paths, fields],
+        );
+        const old = await ask(text, { "x-ms-cosmos-populateindexmetrics": "true" });
+        const lists = JSON.parse(Buffer.from(old.headers["x-ms-cosmos-index-utilization"], "base64").toString());
+        equal(Object.keys(lists), [
+            "UtilizedSingleIndexes",
+            "UtilizedCompositeIndexes",
+            "PotentialSingleIndexes",
+            "PotentialCompositeIndexes",
+        ]);
+        equal(lists.PotentialSingleIndexes, PotentialIndexes.SingleIndexes);
+    },
+);
+
+test("the client shows index metrics", async () => {
+    const { indexMetrics } = await container.items
+        .query("SELECT * FROM c WHERE c.n = 7", { populateIndexMetrics: true })
+        .fetchNext();
+    matches(JSON.stringify(indexMetrics), /\/n\/\?/);
+});
+
 const UNSERVED = [
     { why: "no composite index", text: "SELECT * FROM c ORDER BY c.g, c.n", says: /composite index/ },
     {

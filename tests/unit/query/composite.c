@@ -31,23 +31,23 @@ TEST(query_composite, several_keys_come_from_a_composite_index)
         const char *sql, *want, *way;
     } rows[] = {
         {"SELECT TOP 3 VALUE c._id FROM c ORDER BY c.a, c.b",                              "[0,3,6]",
-         "/a ASC, /b ASC rows=3 given=3"                                                                                                     },
+         "/a ASC, /b ASC rows=3 given=3"                                                                                                           },
         { "SELECT TOP 3 VALUE c._id FROM c ORDER BY c.a DESC, c.b DESC",                   "[299,296,293]",
-         "/a ASC, /b ASC rows=3 given=3"                                                                                                     },
+         "/a ASC, /b ASC rows=3 given=3"                                                                                                           },
         { "SELECT TOP 3 VALUE c._id FROM c ORDER BY c.a, c.b DESC",                        "[297,294,291]",
-         "/a ASC, /b DESC rows=3 given=3"                                                                                                    },
+         "/a ASC, /b DESC rows=3 given=3"                                                                                                          },
         { "SELECT TOP 3 VALUE c._id FROM c ORDER BY c.a DESC, c.b",                        "[2,5,8]",
-         "/a ASC, /b DESC rows=3 given=3"                                                                                                    },
+         "/a ASC, /b DESC rows=3 given=3"                                                                                                          },
         { "SELECT TOP 2 VALUE c._id FROM c WHERE c.a = 1 ORDER BY c.a, c.o.s",             "[298,295]",
-         "/a ASC, /o/s ASC rows=2 given=2"                                                                                                   },
+         "/a ASC, /o/s ASC rows=2 given=2"                                                                                                         },
         { "SELECT TOP 2 VALUE c._id FROM c WHERE c.a = 1 ORDER BY c.o.s DESC",             "[1,4]",
-         "/a ASC, /o/s ASC rows=2 given=2"                                                                                                   },
+         "/a ASC, /o/s ASC rows=2 given=2"                                                                                                         },
         { "SELECT TOP 2 VALUE c._id FROM c WHERE c.a = 1 AND c.b > 2 ORDER BY c.o.s DESC",
-         "[10,13]",                                                                                         "/a ASC, /o/s ASC rows=5 given=2"},
+         "[10,13]",                                                                                         "sorted /a ASC, /b ASC rows=97 given=2"},
         { "SELECT VALUE c._id FROM c WHERE c.a = 1 AND c.b = 40",                          "[121]",
-         "/a ASC, /b ASC rows=1 given=1"                                                                                                     },
+         "/a ASC, /b ASC rows=1 given=1"                                                                                                           },
         { "SELECT VALUE COUNT(1) FROM c WHERE c.b = 40 AND c.a = 1",                       "[1]",
-         "/a ASC, /b ASC rows=1 given=1"                                                                                                     },
+         "/a ASC, /b ASC rows=1 given=1"                                                                                                           },
     };
     struct world w;
 
@@ -61,6 +61,30 @@ TEST(query_composite, several_keys_come_from_a_composite_index)
                  "sorted  rows=300 given=1");
     CHECK_STRING(way_of(&w, "SELECT TOP 1 * FROM c ORDER BY c.a, c.b, c.o.s", NULL),
                  "sorted  rows=300 given=1");
+    world_close(&w);
+}
+
+TEST(query_composite, a_range_behind_fixed_fields_is_all_that_is_looked_at)
+{
+    static const struct {
+        const char *sql, *way;
+    } rows[] = {
+        {"SELECT * FROM c WHERE c.a = 1 AND c.b >= 97 ORDER BY c.b",
+         "/a ASC, /b DESC rows=3 given=3" },
+        { "SELECT * FROM c WHERE c.a = 1 AND c.b >= 97 ORDER BY c.b DESC",
+         "/a ASC, /b DESC rows=3 given=3" },
+        { "SELECT * FROM c WHERE c.a = 1 AND c.b BETWEEN 3 AND 7",
+         "/a ASC, /b DESC rows=5 given=5" },
+        { "SELECT * FROM c WHERE c.a = 2 AND c.b IN (3, 50, 1000)",
+         "/a ASC, /b DESC rows=2 given=2" },
+        { "SELECT VALUE COUNT(1) FROM c WHERE c.a = 2 AND c.b < 10",
+         "/a ASC, /b DESC rows=10 given=1"},
+    };
+    struct world w;
+
+    fill(&w, "one: ranked a -b; all: paths shaped +/a/?");
+    EACH_ROW(rows, r)
+        CHECK_STRING(way_of(&w, r->sql, NULL), r->way);
     world_close(&w);
 }
 
@@ -89,6 +113,14 @@ TEST(query_composite, a_composite_index_orders_as_sorting_does)
         "SELECT c.a, c.b FROM c WHERE c.a = 'x' ORDER BY c.b",
         "SELECT c.a, c.b FROM c WHERE c.a != 1 ORDER BY c.a, c.b",
         "SELECT c.a, c.b FROM c WHERE c.a = true AND c.b = null",
+        "SELECT c.a, c.b FROM c WHERE c.a = 'x' AND c.b > -10 ORDER BY c.b",
+        "SELECT c.a, c.b FROM c WHERE c.a = 'x' AND c.b <= 2.5 ORDER BY c.b DESC",
+        "SELECT c.a, c.b FROM c WHERE c.a = 1 AND c.b >= 'x' ORDER BY c.a, c.b",
+        "SELECT c.a, c.b FROM c WHERE c.a = 1 AND STARTSWITH(c.b, 'x') ORDER BY c.b DESC",
+        "SELECT c.a, c.b FROM c WHERE c.a = 1 AND c.b IN (2.5, 'x', null, true, -7) ORDER BY c.b",
+        "SELECT c.a, c.b FROM c WHERE c.a IN (1, 'x', null) ORDER BY c.a, c.b DESC",
+        "SELECT c.a, c.b FROM c WHERE c.a > 'w' ORDER BY c.a DESC, c.b",
+        "SELECT c.a, c.b FROM c WHERE c.a = true AND c.b < true ORDER BY c.b",
     };
     struct asking paged = { .items = 7 };
 
@@ -167,6 +199,8 @@ TEST(query_composite, pages_of_several_keys_neither_repeat_nor_skip)
     EACH_SEED(seed, 4) {
         check_pages(seed, "SELECT VALUE c._id FROM c ORDER BY c.a, c.b");
         check_pages(seed, "SELECT VALUE c._id FROM c ORDER BY c.a DESC, c.b DESC");
+        check_pages(seed, "SELECT VALUE c._id FROM c WHERE c.a IN (0, 1, 2) ORDER BY c.a, c.b");
+        check_pages(seed, "SELECT VALUE c._id FROM c WHERE c.a >= 0 ORDER BY c.a DESC, c.b DESC");
     }
 }
 
