@@ -26,6 +26,7 @@ status collection_state_open(uint32_t id, struct collection_state **out)
     state->id = id;
     state->partition = row_partition(id);
     gate_init(&state->gate);
+    gate_init(&state->arrivals);
     for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
         atomic_store(&state->lanes[lane].cut_upto, INT64_MIN);
         state->lanes[lane].dead_upto_s = INT64_MIN;
@@ -36,6 +37,7 @@ status collection_state_open(uint32_t id, struct collection_state **out)
 static void state_close(struct collection_state *state)
 {
     gate_destroy(&state->gate);
+    gate_destroy(&state->arrivals);
     memory_give(atomic_load(&state->deaths));
     memory_give(state);
 }

@@ -17,6 +17,8 @@ struct collection_state;
 enum index_kind {
     INDEX_FIELDS, /* one or more dotted paths, multikey through arrays */
     INDEX_PATHS,  /* every scalar below the included path patterns */
+    INDEX_ARRIVAL, /* no fields: every document once, in the order in which they came. It may bound its
+                    * collection: what came first leaves when something comes. One for each collection */
 };
 enum index_state { INDEX_BUILDING, INDEX_READY, INDEX_FAILED };
 
@@ -53,6 +55,8 @@ struct index_definition {
     size_t included_count, excluded_count;
     const bytes *included;
     const bytes *excluded;
+    /* INDEX_ARRIVAL: how much stays, once something comes; 0: all of it. */
+    int64_t keep_bytes, keep_documents;
 };
 
 struct path_pattern;
@@ -108,6 +112,8 @@ MUST_USE status catalog_find(const struct request *request, bytes database, byte
                              const struct collection **out);
 const struct collection *catalog_find_by_id(const struct request *request, uint32_t id);
 const struct index *collection_index(const struct collection *collection, bytes name);
+/* The index by arrival; NULL if there is none. */
+const struct index *collection_arrivals(const struct collection *collection);
 size_t catalog_database_count(const struct request *request);
 bytes catalog_database(const struct request *request, size_t at);
 /* Never used again, not even for another database of the same name, nor by a collection; 0 if there is
@@ -170,6 +176,8 @@ struct index_change {
     int32_t expire_after_s; /* as for index_set_expiry */
     bool sets_options;
     bytes options;
+    bool sets_bounds; /* of an index by arrival; what is too much leaves with the next that comes */
+    int64_t keep_bytes, keep_documents;
 };
 MUST_USE status index_change(struct engine *engine, struct arena *arena, bytes database, bytes name,
                              const struct index_change *wanted);

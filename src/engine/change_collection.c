@@ -280,7 +280,8 @@ static status make_collection(struct change *change, const struct collection_def
     if (s.code == OK)
         seed.state->references--;
     else
-        gate_destroy(&seed.state->gate), memory_give(seed.state);
+        gate_destroy(&seed.state->gate), gate_destroy(&seed.state->arrivals),
+            memory_give(seed.state);
     for (size_t i = 0; s.code == OK && i < index_count; i++)
         s = index_alter_add(change, *out, &indexes[i]);
     if (s.code != OK && *out)

@@ -8,6 +8,22 @@
 
 /* ---- indexes -------------------------------------------------------------------------------------- */
 
+static status check_arrival(const struct collection *next,
+                            const struct index_definition *definition)
+{
+    if (collection_arrivals(next))
+        return status_of(EXISTS, "the collection has an index by arrival already");
+    if (definition->field_count > 0 || definition->is_unique || definition->is_sparse ||
+        definition->is_partial || definition->is_lazy || definition->is_per_partition ||
+        definition->is_ranked || definition->is_shaped ||
+        definition->expire_after_s != INDEX_NO_EXPIRY)
+        return status_of(INVALID, "an index by arrival holds every document, and has neither "
+                                  "fields nor options");
+    if (definition->keep_bytes < 0 || definition->keep_documents < 0)
+        return status_of(INVALID, "the bounds of a collection must not be negative");
+    return STATUS_OK;
+}
+
 static status check_index(struct engine *engine, struct arena *arena, const struct collection *next,
                           const struct index_definition *definition)
 {
@@ -23,6 +39,8 @@ static status check_index(struct engine *engine, struct arena *arena, const stru
                          "this server was started without support for partial indexes");
     if (definition->is_lazy && definition->is_unique)
         return status_of(INVALID, "a lazy index cannot be unique");
+    if (definition->kind == INDEX_ARRIVAL)
+        return check_arrival(next, definition);
     TRY(rule_check_expiry(arena, definition, definition->expire_after_s));
     if (definition->kind == INDEX_PATHS) {
         if (definition->is_per_partition)

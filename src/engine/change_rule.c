@@ -156,6 +156,10 @@ static status alter_index(struct change *change, struct collection *next, const 
                                  wanted->name);
     if (wanted->sets_options)
         TRY(arena_copy(next->memory, wanted->options, &index->definition.options));
+    if (wanted->sets_bounds) {
+        index->definition.keep_bytes = wanted->keep_bytes;
+        index->definition.keep_documents = wanted->keep_documents;
+    }
     return wanted->sets_expiry ? alter_expiry(change, next, index, wanted->expire_after_s)
                                : STATUS_OK;
 }

@@ -224,7 +224,8 @@ static status check_entries(struct checking *check, const struct row_body *body)
     const struct collection *collection = check->collection;
     struct indexed_document document = { .collection = collection,
                                          .key = body->key,
-                                         .bson = body->document };
+                                         .bson = body->document,
+                                         .birth_seq = body->birth_seq };
 
     for (size_t i = 0; i < collection->index_count; i++) {
         struct index_entries entries = { 0 };
@@ -364,7 +365,8 @@ static status check_values(struct checking *check, const struct index *index,
     }
     struct indexed_document document = { .collection = check->collection,
                                          .key = body.key,
-                                         .bson = body.document };
+                                         .bson = body.document,
+                                         .birth_seq = body.birth_seq };
     s = index_collect(check->engine, check->arena, index, &document, &entries);
     for (size_t i = 0; i < entries.count; i++)
         is_found |= bytes_equal(entries.items[i].values, values);

@@ -21,6 +21,7 @@ struct indexed_document {
     const struct collection *collection;
     bytes key; /* joined: partition key and id */
     bytes bson;
+    uint64_t birth_seq; /* 0: not known yet, see index_find_arrival */
 };
 /* All entries of a document in one index. */
 MUST_USE status index_collect(struct engine *engine, struct arena *arena, const struct index *index,
@@ -35,6 +36,13 @@ MUST_USE status index_collect_paths(struct arena *arena, const struct index *ind
                                     struct index_entries *out);
 MUST_USE status index_collect_ranked(struct arena *arena, const struct index *index, bytes document,
                                      struct index_entries *out);
+/* ---- index_arrival.c ---- */
+MUST_USE status index_collect_arrival(struct arena *arena, const struct index *index,
+                                      const struct indexed_document *document,
+                                      struct index_entries *out);
+/* The number of the entry by arrival, whose value is written again when the birth is known; entries->count if
+ * there is none. */
+size_t index_find_arrival(const struct collection *collection, const struct index_entries *entries);
 /* All patterns of an INDEX_PATHS index, included ones first. */
 MUST_USE status index_parse_patterns(struct arena *memory,
                                      const struct index_definition *definition,

@@ -137,7 +137,8 @@ static status add_item(struct build *build, struct scan *scan, const struct scan
     build->size += item->document.len;
     struct indexed_document indexed = { .collection = build->collection,
                                         .key = item->key,
-                                        .bson = item->document };
+                                        .bson = item->document,
+                                        .birth_seq = document.birth_seq };
     s = index_collect(build->engine, build->arena, build->index, &indexed, &item->entries);
     index_entries_sort(&item->entries);
     return s.code == OK ? STATUS_OK : note_failure(build, item, s);

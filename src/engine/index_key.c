@@ -241,6 +241,8 @@ status index_collect(struct engine *engine, struct arena *arena, const struct in
         return STATUS_OK;
     if (index->definition.kind == INDEX_PATHS)
         return index_collect_paths(arena, index, document->bson, out);
+    if (index->definition.kind == INDEX_ARRIVAL)
+        return index_collect_arrival(arena, index, document, out);
     if (index->definition.is_ranked)
         return index_collect_ranked(arena, index, document->bson, out);
     TRY(find_partition(index, document, &expansion.partition));

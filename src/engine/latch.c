@@ -175,6 +175,15 @@ void gate_close(struct gate *gate)
     pthread_mutex_unlock(&gate->lock);
 }
 
+bool gate_close_unless_busy(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    bool is_mine = wait_until_clear(&gate->lock, &gate->changed, &gate->is_closed, true);
+    gate->is_closed |= is_mine;
+    pthread_mutex_unlock(&gate->lock);
+    return is_mine;
+}
+
 void gate_open(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);

@@ -54,6 +54,8 @@ MUST_USE bool gate_enter_unless_busy(struct gate *gate);
 void gate_leave(struct gate *gate);
 /* Waits until everyone has left and keeps everyone out. */
 void gate_close(struct gate *gate);
+/* The same for requests, of a gate that nobody enters: they take turns. False if too many wait already. */
+MUST_USE bool gate_close_unless_busy(struct gate *gate);
 void gate_open(struct gate *gate);
 
 #endif

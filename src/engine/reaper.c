@@ -102,7 +102,8 @@ static status collect_rows(struct walk *walk, const struct collection *collectio
 
     struct indexed_document document = { .collection = collection,
                                          .key = candidate->key,
-                                         .bson = candidate->document };
+                                         .bson = candidate->document,
+                                         .birth_seq = candidate->birth_seq };
     TRY(index_collect_all(walk->pass->engine, arena, &document, &candidate->entries));
     return index_row_keys(arena, &candidate->entries, candidate->key, &candidate->index_keys);
 }

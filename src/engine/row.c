@@ -12,7 +12,7 @@
  *                               lazy index that is ready: the last backlog row, behind its index
  *        m index(5)             1 byte; some document has had several entries in an index over fields
  * ROWS   L key                  stamp birth(8)
- *        I index(5) values key  stamp length of values(2)
+ *        I index(5) values key  stamp length of values(2); values of an index by arrival: birth(9)
  *        Q index(5) seq(9) key  1 byte; a write that a lazy index has not been told of
  * BODIES lane(1) order(10) seq(9)   length of stamp(2) stamp birth(8) length of key(4) key document
  * stamp  flags(1) lane(1) seq(8) written at s(8) length of document(4) [own ttl(4)] dates(9 each)
@@ -200,6 +200,16 @@ void row_key_backlog_of(struct buffer *out, uint32_t index_id, bytes document_ke
     row_key_backlog(out, index_id);
     append_packed(out, 0, SEQ_WIDTH);
     buffer_append(out, document_key);
+}
+
+void row_write_arrival(uint8_t out[ROW_ARRIVAL_BYTES], uint64_t birth_seq)
+{
+    pack(out, birth_seq, ROW_ARRIVAL_BYTES);
+}
+
+uint64_t row_read_arrival(const uint8_t values[ROW_ARRIVAL_BYTES])
+{
+    return unpack(values, ROW_ARRIVAL_BYTES);
 }
 
 void row_set_backlog_seq(uint8_t *key, uint64_t seq)

@@ -59,6 +59,11 @@ void row_key_build(struct buffer *out, uint32_t index_id);
 /* There when a document has had several entries in an index over fields. */
 void row_key_many(uint8_t out[ROW_MANY_BYTES], uint32_t index_id);
 
+/* Values of an entry in an index by arrival, which stand behind ROW_INDEX_HEAD_BYTES in the key of its row. */
+enum { ROW_INDEX_HEAD_BYTES = 6, ROW_ARRIVAL_BYTES = 9 };
+void row_write_arrival(uint8_t out[ROW_ARRIVAL_BYTES], uint64_t birth_seq);
+uint64_t row_read_arrival(const uint8_t values[ROW_ARRIVAL_BYTES]);
+
 /* ---- keys in SPACE_ROWS --------------------------------------------------------------------------------- */
 enum { ROW_TAG_LOCATOR = 'L', ROW_TAG_INDEX = 'I', ROW_TAG_BACKLOG = 'Q' };
 void row_key_locator(struct buffer *out, struct document_key key);

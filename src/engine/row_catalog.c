@@ -4,7 +4,7 @@
  * next index id(4) database name options, then counted lists: partition paths, indexes, date rules.
  * Texts are length(4) and bytes; lists are count(2) and items. An index is
  *   id(4) kind(1) state(1) flags(1) expire after s(4) created seq(8) name predicate options failure
- *   fields: order(1) path; included patterns; excluded patterns
+ *   fields: order(1) path; included patterns; excluded patterns; by arrival: bytes(8) documents(8) to keep
  * and a date rule is
  *   number(1) acting(1) partial(1) index(4) ttl ms(8) created seq(8) retired seq(8) path predicate
  *   horizons: upto(8) seq(8)
@@ -72,6 +72,10 @@ static void write_index(struct buffer *out, const struct index *index)
     }
     write_texts(out, definition->included, definition->included_count);
     write_texts(out, definition->excluded, definition->excluded_count);
+    if (definition->kind != INDEX_ARRIVAL)
+        return;
+    buffer_append_u64(out, (uint64_t)definition->keep_bytes);
+    buffer_append_u64(out, (uint64_t)definition->keep_documents);
 }
 
 static void write_path(struct buffer *out, const struct path *path)
@@ -217,7 +221,7 @@ static void read_index(struct entry_reader *entry, struct index *index)
     uint8_t kind = reader_byte(&entry->in);
     uint8_t state = reader_byte(&entry->in);
     uint8_t flags = reader_byte(&entry->in);
-    if (kind > INDEX_PATHS || state > INDEX_FAILED)
+    if (kind > INDEX_ARRIVAL || state > INDEX_FAILED)
         entry->in.is_failed = true;
     index->state = (enum index_state)state;
     index->definition = (struct index_definition){
@@ -234,6 +238,10 @@ static void read_index(struct entry_reader *entry, struct index *index)
     };
     index->created_seq = reader_u64(&entry->in);
     read_definition(entry, index);
+    if (kind != INDEX_ARRIVAL)
+        return;
+    index->definition.keep_bytes = (int64_t)reader_u64(&entry->in);
+    index->definition.keep_documents = (int64_t)reader_u64(&entry->in);
 }
 
 static const struct path *read_path(struct entry_reader *entry)

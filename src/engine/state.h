@@ -42,6 +42,9 @@ struct collection_state {
     uint32_t id;
     partition_id partition;
     struct gate gate;
+    struct gate arrivals; /* of a bounded collection: one write that brings documents at a time */
+    _Atomic uint64_t
+        first_arrival; /* nothing that is alive came before; changed inside `arrivals` */
     /* Newest descriptor. Changed only while the gate is closed; read inside the gate. */
     _Atomic(const struct collection *) current;
     _Atomic bool is_dropped;                     /* set while the gate is closed */

@@ -115,6 +115,7 @@ void write_release(struct write *write)
     if (write->has_latches)
         latch_set_give(&engine->latches, &write->latches);
     write->has_latches = false;
+    bounds_leave(write);
     while (write->entered > 0)
         gate_leave(&write->states[--write->entered]->gate);
 }
@@ -170,6 +171,11 @@ static status outline(struct write *write, struct write_op *op, struct step_of_w
     /* Inside a transaction by what its requests see, outside by what holds now. */
     step->collection = is_inside(write) ? op->collection
                                         : atomic_load(&op->collection->state->current);
+    if (is_inside(write) && collection_arrivals(step->collection))
+        return status_of(UNSUPPORTED,
+                         "documents of a collection that keeps the order in which they came cannot "
+                         "be written in a transaction");
+    TRY(bounds_check(arena, step->collection, op));
     row_key_locator(&locator, op->key);
     TRY(buffer_finish(&locator, &step->locator_key));
     if (op->kind == WRITE_DELETE)
@@ -204,6 +210,11 @@ static status take_latches(struct write *write)
                 note_stripe(&stripes,
                             hash_unique(step->collection->state, &step->entries.items[k]));
         }
+    }
+    for (size_t i = 0; i < write->bounds_count; i++) {
+        const struct bounds *bounds = &write->bounds[i];
+        for (size_t k = 0; k < bounds->count; k++)
+            note_stripe(&stripes, write_document_hash(bounds->state, bounds->first[k].locator_key));
     }
     if (stripes.is_failed)
         return arena_exhausted(write->request->arena);
@@ -244,7 +255,8 @@ static status read_old_rows(struct write *write, struct document_change *change)
     change->old_document = copy;
     struct indexed_document document = { .collection = change->collection,
                                          .key = bytes_from(change->locator_key, 1),
-                                         .bson = copy };
+                                         .bson = copy,
+                                         .birth_seq = change->birth_seq };
     return index_collect_all(engine, arena, &document, &change->old_entries);
 }
 
@@ -270,8 +282,8 @@ static status load_change(struct write *write, struct document_change *change)
     return needs_body ? read_old_rows(write, change) : STATUS_OK;
 }
 
-static status find_change(struct write *write, const struct step_of_write *step,
-                          struct document_change **out)
+status write_find_change(struct write *write, const struct step_of_write *step,
+                         struct document_change **out)
 {
     struct collection_state *state = step->collection->state;
     uint64_t hash = write_document_hash(state, step->locator_key);
@@ -483,7 +495,7 @@ static status decide(struct write *write, struct write_op *op, struct step_of_wr
 {
     struct document_change *change;
 
-    TRY(find_change(write, step, &change));
+    TRY(write_find_change(write, step, &change));
     TRY(check_precondition(write->request->arena, op, change));
     if (op->kind != WRITE_DELETE)
         TRY(check_unique(write, change, &step->entries, op));
@@ -544,6 +556,12 @@ static status lay_out(struct write *write, struct document_change *change)
     TRY(index_pack_dates(arena, change->collection, &change->entries, change->document,
                          &change->fresh.dates));
     TRY(index_row_keys(arena, &change->entries, bytes_from(change->locator_key, 1), &change->keys));
+    size_t arrival = index_find_arrival(change->collection, &change->entries);
+    if (arrival < change->entries.count) {
+        change->arrival_values = (uint8_t *)(uintptr_t)change->entries.items[arrival].values.data;
+        change->arrival_key = (uint8_t *)(uintptr_t)change->keys[arrival].data +
+                              ROW_INDEX_HEAD_BYTES;
+    }
     if (index_has_lazy(change->collection))
         TRY(lay_out_backlog(write, change));
     return lay_out_body(write, change);
@@ -561,6 +579,7 @@ static status prepare_operations(struct write *write)
         if (op->outcome.code != OK && ends_all)
             return op->outcome;
     }
+    TRY(bounds_apply(write));
     for (struct document_change *change = write->changes; change; change = change->next) {
         if (change->is_touched)
             TRY(lay_out(write, change));
@@ -576,6 +595,7 @@ static status enter(struct write *write)
         if (write->ops[i].outcome.code != OK && write->mode == WRITE_ALL_OR_NOTHING)
             return write->ops[i].outcome;
     }
+    TRY(bounds_enter(write));
     return take_latches(write);
 }
 

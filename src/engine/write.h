@@ -48,6 +48,7 @@ struct document_change {
     size_t backlog_count;
     uint8_t *body_value;
     size_t body_value_len;
+    uint8_t *arrival_values, *arrival_key; /* where the birth is written; NULL: nowhere */
 };
 
 struct step_of_write {
@@ -56,6 +57,21 @@ struct step_of_write {
     struct index_entries entries;
     struct document_change *change; /* NULL if the operation failed */
     bool is_birth;                  /* the document was not there before it */
+};
+
+/* A document that may have to leave a bounded collection. */
+struct arrival {
+    bytes locator_key;
+    uint32_t body_len;
+};
+
+/* A bounded collection that something comes to; see write_bounds.c. */
+struct bounds {
+    struct collection_state *state; /* its turn is taken */
+    const struct collection *collection;
+    int64_t documents, bytes; /* alive */
+    struct arrival *first;    /* those that came first, as many as may have to leave */
+    size_t count, room;
 };
 
 struct write {
@@ -69,6 +85,9 @@ struct write {
     size_t state_count, entered;
     struct latch_set latches;
     bool has_latches;
+    struct bounds *bounds;
+    size_t bounds_count;
+    size_t leaving_count; /* documents that no operation names */
     struct table by_key, by_unique;
     struct document_change *changes;
     write_done *done;
@@ -103,6 +122,20 @@ void write_assign(struct write *write, uint64_t *seq, int64_t now_s);
 /* The rows of a touched document in place of those it had, nothing counted. */
 void write_lay_rows(struct storage *storage, struct storage_batch *batch,
                     struct document_change *change);
+
+MUST_USE status write_find_change(struct write *write, const struct step_of_write *step,
+                                  struct document_change **out);
+
+/* write_bounds.c */
+/* Is it small enough for the collection it comes to? */
+MUST_USE status bounds_check(struct arena *arena, const struct collection *collection,
+                             const struct write_op *op);
+/* Inside the gates, before latches are taken: waits for its turn in every bounded collection that something may
+ * come to, and finds what may have to leave. */
+MUST_USE status bounds_enter(struct write *write);
+/* Inside the latches, when every operation is decided. */
+MUST_USE status bounds_apply(struct write *write);
+void bounds_leave(struct write *write);
 
 /* write_commit.c: on the committing thread */
 status write_stamp(struct commit *commit, struct storage_batch *batch);

@@ -261,7 +261,7 @@ status write_stamp(struct commit *commit, struct storage_batch *batch)
     struct write *write = commit->owner;
     struct engine *engine = write->request->engine;
 
-    if (!group_reserve(engine, 2 * write->op_count))
+    if (!group_reserve(engine, 2 * (write->op_count + write->leaving_count)))
         return status_of(OUT_OF_MEMORY, "the server has no memory to commit");
     time_ms now = clock_now(engine->options.clock);
     TRY(settle_late_deaths(write, now));
@@ -269,6 +269,10 @@ status write_stamp(struct commit *commit, struct storage_batch *batch)
     for (struct document_change *change = write->changes; change; change = change->next) {
         if (!change->is_touched)
             continue;
+        if (change->arrival_key) {
+            row_write_arrival(change->arrival_values, change->birth_seq);
+            row_write_arrival(change->arrival_key, change->birth_seq);
+        }
         if (change->has_old)
             remove_old(engine, batch, change);
         if (change->has_new)
@@ -281,6 +285,7 @@ static void count_operations(struct write *write)
 {
     struct metrics *metrics = write->request->engine->metrics;
 
+    metrics_add(metrics, METRIC_documents_displaced_total, write->leaving_count);
     for (size_t i = 0; i < write->op_count; i++) {
         const struct write_op *op = &write->ops[i];
         if (op->outcome.code != OK)

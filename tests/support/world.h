@@ -8,6 +8,7 @@
  * Indexes are written as text: a name, fields (- for descending), options. Several are separated by ;
  *     "by_at: at ttl=10; u: u unique sparse; ab: a -b where=flag missing=null"
  *     "all: paths +/a/? -/b/?"
+ *     "came: arrivals keep=10 keepbytes=4096"
  * A partial index (where=x) holds the documents whose field x is the number 1. */
 #ifndef TESTS_SUPPORT_WORLD_H
 #define TESTS_SUPPORT_WORLD_H

@@ -99,6 +99,12 @@ static bool take_option(const char *word, struct index_definition *out)
         out->is_per_partition = true;
     } else if (strcmp(word, "paths") == 0) {
         out->kind = INDEX_PATHS;
+    } else if (strcmp(word, "arrivals") == 0) {
+        out->kind = INDEX_ARRIVAL;
+    } else if (strncmp(word, "keep=", 5) == 0) {
+        out->keep_documents = atoi(word + 5);
+    } else if (strncmp(word, "keepbytes=", 10) == 0) {
+        out->keep_bytes = atoi(word + 10);
     } else {
         return false;
     }
