@@ -407,11 +407,6 @@ static status listen_all(struct faces *faces, const struct config *config, struc
     return STATUS_OK;
 }
 
-static void stop_mongo(void *face)
-{
-    mongo_stop(face);
-}
-
 static status serve_until_stopped(struct house *house, const struct config *config,
                                   struct arena *arena)
 {
@@ -422,8 +417,6 @@ static status serve_until_stopped(struct house *house, const struct config *conf
     TRY_GOTO(open_faces(house, config, arena, &faces), done);
     TRY_GOTO(server_open(&house->log, &house->metrics, arena, &faces.server), done);
     TRY_GOTO(listen_all(&faces, config, arena, &ready), done);
-    if (faces.mongo)
-        server_on_stop(faces.server, stop_mongo, faces.mongo);
     TRY_GOTO(server_start(faces.server, arena), done);
     print_text(&ready);
     fflush(stdout);

@@ -95,6 +95,11 @@ MUST_USE status engine_store_clock(struct engine *engine);
 MUST_USE status engine_read_deaths(struct engine *engine, uint32_t collection_id,
                                    death_reader *reader, void *context);
 
+/* Told after a durable write has brought documents to a collection with an index by arrival, on the committing
+ * thread; must not block. NULL ends it. */
+typedef void arrival_reader(void *context);
+void engine_read_arrivals(struct engine *engine, arrival_reader *reader, void *context);
+
 /* Walks everything and verifies every invariant. Each violation is one call of `report`. */
 struct check_summary {
     uint64_t collections, documents, dead_documents, index_rows, garbage_rows, violations;

@@ -16,6 +16,13 @@ const struct index *collection_arrivals(const struct collection *collection)
     return NULL;
 }
 
+void engine_read_arrivals(struct engine *engine, arrival_reader *reader, void *context)
+{
+    atomic_store(&engine->arrivals, NULL);
+    atomic_store(&engine->arrivals_context, context);
+    atomic_store(&engine->arrivals, reader);
+}
+
 status index_collect_arrival(struct arena *arena, const struct index *index,
                              const struct indexed_document *document, struct index_entries *out)
 {

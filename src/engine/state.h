@@ -149,6 +149,9 @@ struct engine {
     pthread_mutex_t figures_lock;
 
     struct transactions transactions;
+    _Atomic(arrival_reader *) arrivals;
+    void *_Atomic arrivals_context;
+
     struct purger purger;
     struct worker builder;
     pthread_mutex_t build_lock; /* one batch at a time */

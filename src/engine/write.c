@@ -558,6 +558,7 @@ static status lay_out(struct write *write, struct document_change *change)
     TRY(index_row_keys(arena, &change->entries, bytes_from(change->locator_key, 1), &change->keys));
     size_t arrival = index_find_arrival(change->collection, &change->entries);
     if (arrival < change->entries.count) {
+        write->has_arrivals = true;
         change->arrival_values = (uint8_t *)(uintptr_t)change->entries.items[arrival].values.data;
         change->arrival_key = (uint8_t *)(uintptr_t)change->keys[arrival].data +
                               ROW_INDEX_HEAD_BYTES;

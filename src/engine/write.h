@@ -88,6 +88,7 @@ struct write {
     struct bounds *bounds;
     size_t bounds_count;
     size_t leaving_count; /* documents that no operation names */
+    bool has_arrivals;    /* documents for an index by arrival */
     struct table by_key, by_unique;
     struct document_change *changes;
     write_done *done;

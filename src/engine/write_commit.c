@@ -316,6 +316,15 @@ static void tell_deaths(const struct write *write)
     }
 }
 
+static void tell_arrivals(const struct write *write)
+{
+    struct engine *engine = write->request->engine;
+    arrival_reader *reader = write->has_arrivals ? atomic_load(&engine->arrivals) : NULL;
+
+    if (reader)
+        reader(atomic_load(&engine->arrivals_context));
+}
+
 static void note_backlogs(const struct write *write)
 {
     for (const struct document_change *change = write->changes; change; change = change->next) {
@@ -350,6 +359,7 @@ void write_finish(struct commit *commit, status outcome)
 
     if (outcome.code == OK) {
         tell_deaths(write);
+        tell_arrivals(write);
         note_backlogs(write);
         count_operations(write);
     }

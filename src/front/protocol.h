@@ -36,6 +36,9 @@ struct protocol {
     /* When the time of connection_wake_in() has come, on a worker that owns the connection; no request is
      * running then, and no part of one has arrived. NULL: the protocol never asks for it. */
     void (*on_wake)(void *session);
+    /* The server begins to stop: whoever waits in a request should end. Called once, on the thread that stops
+     * the server. NULL: nobody waits for long. */
+    void (*on_stop)(void *context);
 };
 
 /* ---- what a session may do with its connection ------------------------------------------------------ */

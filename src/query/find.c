@@ -186,6 +186,23 @@ status find_open(const struct find_request *wanted, struct find **out)
     return STATUS_OK;
 }
 
+status find_is_at(const struct find_request *wanted, bool *out)
+{
+    struct find at = { .wanted = *wanted };
+    struct scan_spec spec = { .is_end_inclusive = true };
+    struct scan_row row;
+    struct scan *scan;
+
+    *out = false;
+    TRY(read_position(&at, &spec.index));
+    spec.start = spec.end = at.after;
+    TRY(scan_open(wanted->request, wanted->collection, &spec, &scan));
+    *out = scan_next(scan, &row);
+    status s = scan_status(scan);
+    scan_close(scan);
+    return s;
+}
+
 static void let_go(struct find *f)
 {
     if (f->has_document)

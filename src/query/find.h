@@ -46,6 +46,7 @@ struct find_request {
     bool is_one_pass;             /* the position is never asked for, and any order will do */
     enum find_hint by;
     const struct index *hint;
+    const struct index *natural; /* the order of those who want none; NULL: that of the keys */
     /* With a hint: documents whose values are those of the index's fields; from min on, below max. */
     bytes min, max;
     /* May the index be used? NULL: all that are ready. */
@@ -101,6 +102,8 @@ MUST_USE status find_open(const struct find_request *wanted, struct find **out);
 MUST_USE status find_next(struct find *find, struct find_row *out, bool *has_out);
 /* Where it stands, behind the row given last; valid until the find is closed. Empty if it never moved. */
 MUST_USE status find_position(struct find *find, struct arena *arena, bytes *out);
+/* Is the document there at which the position of `wanted` stands? That of a find that does not sort. */
+MUST_USE status find_is_at(const struct find_request *wanted, bool *out);
 /* There is nothing more behind the position. */
 bool find_is_over(const struct find *find);
 const struct find_explain *find_explain(const struct find *find);

@@ -366,6 +366,9 @@ status find_plan_make(const struct find_request *wanted, struct arena *arena,
                 TRY(consider_index(&p, &wanted->collection->indexes[i], false));
         }
     }
+    if (wanted->natural && !needed && !wanted->after.len && !wanted->is_one_pass &&
+        !(wanted->order && wanted->order->count) && find_plan_is_everything(&p.best.plan))
+        TRY(consider_index(&p, wanted->natural, true));
     *out = p.best.plan;
     return STATUS_OK;
 }

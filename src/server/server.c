@@ -48,8 +48,6 @@ struct server {
     struct connection_set *connections;
     int signal_fd;
     int stop_fd;
-    void (*on_stop)(void *context); /* may be NULL */
-    void *on_stop_context;
     struct ticker ticker;
     size_t listener_count;
     struct listener listeners[LIMIT_LISTENERS];
@@ -285,12 +283,6 @@ static void wait_until_drained(struct server *server)
         ASSERT(errno == EINTR);
 }
 
-void server_on_stop(struct server *server, void (*callback)(void *context), void *context)
-{
-    server->on_stop = callback;
-    server->on_stop_context = context;
-}
-
 void server_run(struct server *server)
 {
     bool is_signal = wait_for_signal(server, server->stop_fd, -1);
@@ -300,8 +292,11 @@ void server_run(struct server *server)
     for (size_t i = 0; i < server->listener_count; i++)
         shutdown(server->listeners[i].fd, SHUT_RDWR);
     connection_set_stop(server->connections);
-    if (server->on_stop)
-        server->on_stop(server->on_stop_context);
+    for (size_t i = 0; i < server->listener_count; i++) {
+        const struct offer *offer = &server->listeners[i].offer;
+        if (offer->protocol->on_stop)
+            offer->protocol->on_stop(offer->context);
+    }
     wait_for_signal(server, connection_set_drained_fd(server->connections), LIMIT_STOP_GRACE_MS);
     connection_set_cut(server->connections);
     wait_until_drained(server);

@@ -31,9 +31,6 @@ MUST_USE status server_listen(struct server *server, struct arena *arena,
                               struct address *actual_out);
 MUST_USE status server_start(struct server *server, struct arena *arena);
 
-/* Called once when the service is about to end, before running requests are waited for: whoever makes
- * some of them wait lets them go. Before server_start(). */
-void server_on_stop(struct server *server, void (*callback)(void *context), void *context);
 /* Returns when a signal or server_stop() ended the service: no new connections, running requests have
  * ended and their replies are sent (or not fetched within LIMIT_STOP_GRACE_MS), all workers are gone. */
 void server_run(struct server *server);

@@ -59,6 +59,86 @@ test("a view is nothing that Cosmos clients see", async () => {
     await fails(409, cosmos.containers.create({ id: `${name}v`, partitionKey: "/pk" }));
 });
 
+// ---- capped collections -----------------------------------------------------------------------------
+
+test("a capped collection keeps the newest documents in their order", async () => {
+    const name = newName();
+    const c = await db.createCollection(name, { capped: true, size: 100000, max: 5 });
+    equal(await c.isCapped(), true);
+    await c.insertMany([9, 8, 7, 6, 5, 4, 3].map((n) => ({ _id: n })));
+    equal((await c.find().toArray()).map((d) => d._id), [7, 6, 5, 4, 3]);
+    equal((await c.find().sort({ $natural: -1 }).limit(2).toArray()).map((d) => d._id), [3, 4]);
+    await db.command({ collMod: name, cappedMax: 2 });
+    await c.insertOne({ _id: 2 });
+    equal((await c.find().toArray()).map((d) => d._id), [3, 2]);
+    const stats = (await c.aggregate([{ $collStats: { storageStats: {} } }]).toArray())[0].storageStats;
+    equal([stats.capped, stats.max, stats.count, stats.nindexes], [true, 2, 2, 1]);
+    await db.command({ convertToCapped: name, size: 4096 });
+    const cosmos = server.client().database("kinds").container(name);
+    await cosmos.items.create({ id: "from-cosmos" });
+    equal((await c.find().toArray()).map((d) => d._id), [2, "from-cosmos"]);
+    const query = "select value c.id from c where c.id > '0' and c.n = 1 order by c.id";
+    await c.updateMany({}, { $set: { n: 1 } });
+    equal((await cosmos.items.query(query).fetchAll()).resources, ["2", "from-cosmos"]);
+});
+
+test("a capped collection is within its bounds after a crash", async () => {
+    const data = server.data;
+    const name = newName();
+    const c = await db.createCollection(name, { capped: true, size: 100000, max: 50 });
+    const done = [];
+    const writing = (async () => {
+        for (let n = 0; n < 100000; n++) {
+            await c.insertMany([{ _id: 2 * n }, { _id: 2 * n + 1 }]);
+            done.push(2 * n, 2 * n + 1);
+        }
+    })().catch(() => {});
+    while (done.length < 120) await new Promise((resolve) => setImmediate(resolve));
+    await server.kill();
+    await client.close();
+    await writing;
+    await begin(data);
+    const ids = (await db.collection(name).find().toArray()).map((d) => d._id);
+    equal(ids.length, 50);
+    equal(ids, [...ids].sort((a, b) => a - b));
+    ok(ids.includes(done[done.length - 1]), "what was acknowledged is there");
+});
+
+test("a tailable cursor waits for what comes", async () => {
+    const name = newName();
+    const c = await db.createCollection(name, { capped: true, size: 100000, max: 10 });
+    await c.insertMany([{ _id: 1 }, { _id: 2 }]);
+    const cursor = c.find({}, { tailable: true, awaitData: true, maxAwaitTimeMS: 20000 });
+    equal([(await cursor.next())._id, (await cursor.next())._id], [1, 2]);
+    const waiting = cursor.next();
+    await c.insertOne({ _id: 3 });
+    equal((await waiting)._id, 3);
+    const again = cursor.next();
+    await server.client().database("kinds").container(name).items.create({ id: "x" });
+    equal((await again)._id, "x");
+    await c.insertMany([...Array(10).keys()].map((n) => ({ _id: 100 + n })));
+    await fails(136, cursor.next());
+    await fails(2, db.collection(newName() + "plain").insertOne({}).then(() =>
+        db.collection(`c${number}plain`).find({}, { tailable: true }).toArray()), /capped/);
+});
+
+test("a cursor that waits does not hold up the end of the server", async () => {
+    const data = server.data;
+    const name = newName();
+    const c = await db.createCollection(name, { capped: true, size: 100000 });
+    await c.insertOne({ _id: 1 });
+    const cursor = c.find({}, { tailable: true, awaitData: true, maxAwaitTimeMS: 600000 });
+    await cursor.next();
+    const waiting = cursor.next().catch(() => {});
+    await db.command({ ping: 1 });
+    const started = Date.now();
+    equal(await server.stop(), 0);
+    ok(Date.now() - started < 4000, "it stopped at once");
+    await client.close();
+    await waiting;
+    await begin(data);
+});
+
 // ---- validators -------------------------------------------------------------------------------------
 
 test("a validator refuses what it does not want and says why", async () => {
@@ -81,13 +161,15 @@ test("a validator refuses what it does not want and says why", async () => {
     equal(await c.find().toArray(), [{ _id: 8, n: -8, x: 2 }, { _id: 9, n: -9 }]);
 });
 
+async function begin(data) {
+    server = await start({ data, options: ["--mongo", "127.0.0.1:0"] });
+    client = new MongoClient(server.mongoUrl, { serverSelectionTimeoutMS: 5000 });
+    await client.connect();
+    db = client.db("kinds");
+}
+
 run({
-    before: async () => {
-        server = await start({ options: ["--mongo", "127.0.0.1:0"] });
-        client = new MongoClient(server.mongoUrl, { serverSelectionTimeoutMS: 5000 });
-        await client.connect();
-        db = client.db("kinds");
-    },
+    before: () => begin(undefined),
     after: async () => {
         await client.close();
         await stopAll();

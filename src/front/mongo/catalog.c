@@ -240,7 +240,7 @@ status serve_drop(struct command *command)
     if (!collection)
         return STATUS_OK;
     bool is_view = keep_is_view(collection);
-    int32_t indexes = (int32_t)collection->index_count + 1;
+    int32_t indexes = (int32_t)keep_index_count(collection);
     status s = collection_drop(command->face->engine, command->arena, command->database, name);
     if (s.code == NOT_FOUND)
         return STATUS_OK;

@@ -12,6 +12,8 @@
 #include <math.h>
 
 #include "front/mongo/collmod.h"
+
+#include "front/mongo/capped.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_build.h"
 #include "front/mongo/keep.h"
@@ -377,10 +379,12 @@ status serve_coll_mod(struct command *command)
         { "changeStreamPreAndPostImages", ARGUMENT_DOCUMENT, false},
         { "index",                        ARGUMENT_DOCUMENT, false},
         { "expireAfterSeconds",           ARGUMENT_ANY,      false},
+        { "cappedSize",                   ARGUMENT_NUMBER,   false},
+        { "cappedMax",                    ARGUMENT_NUMBER,   false},
         { "dryRun",                       ARGUMENT_IGNORED,  false},
     };
     enum { VIEW_ON, PIPELINE, VALIDATOR, LEVEL, ACTION, IMAGES, KEPT_COUNT };
-    enum { INDEX = KEPT_COUNT, EXPIRY };
+    enum { INDEX = KEPT_COUNT, EXPIRY, CAPPED_SIZE, CAPPED_MAX };
     struct value given[ARRAY_COUNT(table)];
     struct modification change = { 0 };
     bool wants_other = false;
@@ -392,10 +396,11 @@ status serve_coll_mod(struct command *command)
     if (!change.collection)
         return command_fail(command, ERROR_NamespaceNotFound, "ns does not exist: %.*s",
                             (int)namespace.len, (const char *)namespace.data);
-    for (size_t i = VALIDATOR; i <= EXPIRY; i++)
+    for (size_t i = VALIDATOR; i <= CAPPED_MAX; i++)
         wants_other |= given[i].type != VALUE_MISSING;
     TRY(check_view(command, &change, given[VIEW_ON], given[PIPELINE], wants_other));
     TRY(validator_check(command, given[VALIDATOR], given[LEVEL], given[ACTION]));
+    TRY(capped_modify(command, change.collection, given[CAPPED_SIZE], given[CAPPED_MAX]));
     if (given[EXPIRY].type != VALUE_MISSING)
         TRY(modify_clustered(command, &change, given[EXPIRY]));
     if (given[INDEX].type != VALUE_MISSING)

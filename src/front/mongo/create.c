@@ -6,14 +6,13 @@
  * Threads: the command's. Start reading at serve_create(). */
 #include "front/mongo/create.h"
 
+#include "front/mongo/capped.h"
 #include "front/mongo/collmod.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_spec.h"
 #include "front/mongo/keep.h"
 #include "front/mongo/validator.h"
 #include "front/mongo/view.h"
-
-enum { CAPPED_UNIT = 256 };
 
 static const struct argument table[] = {
     {"capped",                        ARGUMENT_FLAG,     false},
@@ -79,8 +78,7 @@ static void keep_given(struct creating *creating, int which)
 
 static status take_capped(struct command *command, struct creating *creating)
 {
-    int64_t size = argument_number(creating->given[SIZE], 0);
-    int64_t count = argument_number(creating->given[MAX], 0);
+    struct capped_limits limits = { 0 };
 
     if (!argument_flag(creating->given[CAPPED], false)) {
         if (has(creating, SIZE) || has(creating, MAX))
@@ -92,14 +90,9 @@ static status take_capped(struct command *command, struct creating *creating)
     if (!has(creating, SIZE))
         return command_fail(command, ERROR_InvalidOptions,
                             "the 'size' field is required when 'capped' is true");
-    if (size < 1 || size > INT64_MAX - CAPPED_UNIT)
-        return command_fail(command, ERROR_BadValue,
-                            "the 'size' of a capped collection must be at least 1 byte, not %lld",
-                            (long long)size);
-    reply_bool(&creating->options, "capped", true);
-    reply_int64(&creating->options, "size", (size + CAPPED_UNIT - 1) / CAPPED_UNIT * CAPPED_UNIT);
-    if (count > 0)
-        reply_int64(&creating->options, "max", count);
+    TRY(capped_read(command, creating->given[SIZE], creating->given[MAX], &limits));
+    capped_index(limits, &creating->index);
+    creating->index_count = 1;
     return STATUS_OK;
 }
 
@@ -255,10 +248,6 @@ status serve_create(struct command *command)
     TRY(buffer_finish(&creating.options, &creating.keep.options));
     TRY(command_find(command, name, &collection));
     status s = collection ? status_of(EXISTS, "") : make(command, name, &creating);
-    if (s.code == OK && argument_flag(creating.given[CAPPED], false))
-        reply_text(&command->reply, "note",
-                   "the collection is listed as capped, but its size is not limited in this "
-                   "version");
     if (s.code != EXISTS)
         return s;
     bytes namespace = command_namespace(command, name);
@@ -272,6 +261,7 @@ void create_append_options(struct buffer *out, const struct collection *collecti
     const struct index *index = collection_index(collection, BYTES_LITERAL(KEEP_CLUSTERED_INDEX));
     struct field field;
 
+    capped_append_options(out, capped_limits(collection));
     if (options.len > 0) {
         struct document_walk walk = document_fields(options);
         while (document_next(&walk, &field))

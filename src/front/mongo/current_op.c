@@ -280,6 +280,7 @@ status serve_kill_op(struct command *command)
     reply_text(&command->reply, "info", "attempting to kill op");
     if (id >= OPERATION_BUILD_BIT)
         return index_build_kill(command, (int32_t)id);
-    operation_kill(command->face, (int32_t)id);
+    if (operation_kill(command->face, (int32_t)id))
+        tail_ring(command->face); /* it may wait */
     return STATUS_OK;
 }

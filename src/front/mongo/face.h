@@ -8,6 +8,7 @@
 #include "front/mongo/fail_point.h"
 #include "front/mongo/mongo.h"
 #include "front/mongo/operation.h"
+#include "front/mongo/tail.h"
 #include "front/mongo/ttl.h"
 
 struct counters;
@@ -36,6 +37,7 @@ struct mongo {
     struct stream_table *streams;
     struct retry_table *retries;
     struct multi_table *multis;
+    struct tail_bell bell;
     struct operation_list operations;
     struct counters *counters;
     struct fail_point fail_point;

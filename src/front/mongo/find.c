@@ -1,6 +1,7 @@
 /* Find: the command. What the client wants becomes a cursor (finding.c), whose first batch is the reply.
  *
  * Start reading at serve_find(). */
+#include "front/mongo/capped.h"
 #include "front/mongo/finding.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/point.h"
@@ -73,10 +74,9 @@ static status refuse_unsupported(struct command *command, const struct value *gi
 {
     struct value locale;
 
-    if (argument_flag(given[TAILABLE], false))
-        return command_fail(command, ERROR_BadValue,
-                            "error processing query: tailable cursor requested on non capped "
-                            "collection");
+    if (argument_flag(given[AWAIT_DATA], false) && !argument_flag(given[TAILABLE], false))
+        return command_fail(command, ERROR_FailedToParse,
+                            "Cannot set 'awaitData' without also setting 'tailable'");
     if (given[COLLATION].type == VALUE_DOCUMENT &&
         document_find(value_document(given[COLLATION]), "locale", &locale) &&
         !bytes_equal(argument_text(locale), BYTES_LITERAL("simple")))
@@ -98,6 +98,28 @@ static bytes document_or_none(struct value value)
                : BYTES_NONE;
 }
 
+/* A cursor that waits for more stands at the end of a capped collection, in the order in which documents came. */
+static status check_tailable(struct command *command, const struct collection *collection,
+                             const struct find_wish *wish)
+{
+    struct value natural;
+
+    if (!wish->finding.is_tailable || !collection)
+        return STATUS_OK;
+    if (!capped_is(collection))
+        return command_fail(command, ERROR_BadValue,
+                            "error processing query: tailable cursor requested on non capped "
+                            "collection");
+    if (wish->stream.is_single)
+        return command_fail(command, ERROR_FailedToParse,
+                            "'tailable' does not go with 'singleBatch' nor a negative limit");
+    if (wish->finding.sort.len > 0 && (!document_find(wish->finding.sort, "$natural", &natural) ||
+                                       argument_number(natural, 0) != 1))
+        return command_fail(command, ERROR_BadValue,
+                            "cannot use tailable option with a sort other than {$natural: 1}");
+    return STATUS_OK;
+}
+
 static status read_wish(struct command *command, struct find_wish *out)
 {
     struct value given[ARRAY_COUNT(find_table)];
@@ -115,7 +137,10 @@ static status read_wish(struct command *command, struct find_wish *out)
                                       .min = document_or_none(given[MIN]),
                                       .max = document_or_none(given[MAX]),
                                       .skip = argument_number(given[SKIP], 0),
-                                      .limit = argument_number(given[LIMIT], 0) };
+                                      .limit = argument_number(given[LIMIT], 0),
+                                      .is_tailable = argument_flag(given[TAILABLE], false) };
+    out->stream.is_tailable = finding->is_tailable;
+    out->stream.awaits = argument_flag(given[AWAIT_DATA], false);
     out->stream.batch_size = argument_number(given[BATCH_SIZE], -1);
     out->stream.is_single = argument_flag(given[SINGLE_BATCH], false);
     out->stream.never_idles = argument_flag(given[NO_TIMEOUT], false);
@@ -141,9 +166,12 @@ status serve_find(struct command *command)
 
     TRY(read_wish(command, &wish));
     TRY(command_find(command, wish.stream.name, &collection));
+    TRY(check_tailable(command, collection, &wish));
     if (collection && !command->explain && wish.stream.batch_size != 0 &&
-        point_is(collection, &wish.finding, &id))
+        !wish.stream.is_tailable && point_is(collection, &wish.finding, &id))
         return point_reply(command, collection, wish.stream.name, id);
+    if (!collection)
+        wish.stream.is_tailable = wish.finding.is_tailable = false;
     shape_batch(&wish);
     if (view_is_needed(wish.stream.name, collection))
         return view_find(command, &wish.finding, &wish.stream);

@@ -21,6 +21,7 @@ struct finding {
     int64_t limit; /* still to be given; negative: no limit */
     struct buffer position;
     bool is_over;
+    bool is_tailable; /* goes on when more has come */
     /* During a batch. */
     struct select *select;
     struct arena *scratch; /* of one row, for the projection */
@@ -33,6 +34,19 @@ static uint64_t rows_wanted(const struct finding *finding)
     if (finding->limit < 0)
         return 0;
     return (uint64_t)int64_add_saturating(finding->limit, finding->skip);
+}
+
+/* What came between the place of a cursor and now is not known if the document at the place is gone. */
+static status check_place(struct command *command, const struct select_spec *spec)
+{
+    bool is_there;
+
+    TRY(select_is_at(command, spec, &is_there));
+    if (is_there)
+        return STATUS_OK;
+    return command_fail(command, ERROR_CappedPositionLost,
+                        "CollectionScan died due to position in capped collection being deleted; "
+                        "begin again where you want to go on");
 }
 
 static status open_select(struct finding *finding, struct command *command)
@@ -55,10 +69,14 @@ static status open_select(struct finding *finding, struct command *command)
                                 .max = finding->max,
                                 .wanted = rows_wanted(finding),
                                 .after = bytes_of(finding->position.data, finding->position.len) };
+    if (finding->is_tailable)
+        spec.by = FIND_NATURAL;
     if (finding->sort.is_natural) {
         spec.by = FIND_NATURAL;
         spec.is_reverse = finding->sort.is_reverse;
     }
+    if (finding->is_tailable && finding->position.len > 0)
+        TRY(check_place(command, &spec));
     return select_open(command, &spec, &finding->select);
 }
 
@@ -121,10 +139,12 @@ static void end(void *state, struct command *command)
     finding->scratch = NULL;
     if (!finding->select)
         return;
-    finding->is_over = select_is_over(finding->select) ||
-                       select_position(finding->select, command->arena, &position).code != OK;
-    finding->position.len = 0;
-    buffer_append(&finding->position, position);
+    bool has_position = select_position(finding->select, command->arena, &position).code == OK;
+    finding->is_over = !has_position || (select_is_over(finding->select) && !finding->is_tailable);
+    if (!finding->is_tailable || position.len > 0) {
+        finding->position.len = 0;
+        buffer_append(&finding->position, position);
+    }
     if (finding->position.is_failed)
         finding->is_over = true;
     select_close(finding->select);
@@ -185,6 +205,7 @@ status finding_open(struct command *command, const struct collection *collection
     TRY(ARENA_NEW(stream_arena(stream), 1, &finding));
     *finding = (struct finding){ .skip = wish->skip,
                                  .limit = wish->limit,
+                                 .is_tailable = wish->is_tailable,
                                  .position = buffer_in(stream_arena(stream)) };
     TRY(parse(command, stream_arena(stream), wish, finding));
     if (collection) {

@@ -11,7 +11,8 @@ struct finding_wish {
     struct value hint;
     bytes min, max; /* documents, or empty */
     int64_t skip;
-    int64_t limit; /* negative: no limit */
+    int64_t limit;    /* negative: no limit */
+    bool is_tailable; /* of a capped collection, in natural order */
 };
 
 /* The stream gives these documents of the collection; nothing if that is NULL. Raises a fault for what is not

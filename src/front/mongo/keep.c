@@ -87,6 +87,17 @@ status keep_set_option(struct arena *arena, bytes options, const char *name, str
     return buffer_finish(&buffer, out);
 }
 
+size_t keep_index_count(const struct collection *collection)
+{
+    size_t count = 1;
+
+    for (size_t i = 0; i < collection->index_count; i++) {
+        bytes name = collection->indexes[i].definition.name;
+        count += name.data[0] != '$'; /* those of the face's own begin so, and clients' cannot */
+    }
+    return count;
+}
+
 bool keep_is_view(const struct collection *collection)
 {
     return keep_option(collection, "viewOn").type == VALUE_STRING;

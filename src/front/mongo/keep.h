@@ -25,6 +25,8 @@ struct value keep_option(const struct collection *collection, const char *name);
 /* The options with one of them set, or taken out with VALUE_MISSING. */
 MUST_USE status keep_set_option(struct arena *arena, bytes options, const char *name,
                                 struct value value, bytes *out);
+/* Indexes that clients know of, that on _id included. */
+size_t keep_index_count(const struct collection *collection);
 bool keep_is_view(const struct collection *collection);
 bool keep_is_clustered(const struct collection *collection);
 

@@ -23,6 +23,7 @@ static status end_listed(struct command *command)
             multi_end_session(command->face->multis, id.raw);
         }
     }
+    tail_ring(command->face); /* cursors that wait look whether they were ended */
     return STATUS_OK;
 }
 

@@ -33,6 +33,7 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     ttl_state_init(&face->ttl);
     operation_list_open(&face->operations);
     fail_point_open(&face->fail_point);
+    tail_open(face);
     face->streams = stream_table_open();
     face->retries = retry_table_open();
     face->counters = counters_open();
@@ -60,15 +61,11 @@ void mongo_close(struct mongo *face)
         retry_table_close(face->retries);
     if (face->multis)
         multi_table_close(face->multis);
+    tail_close(face);
     operation_list_close(&face->operations);
     counters_close(face->counters);
     fail_point_close(&face->fail_point);
     memory_give(face);
-}
-
-void mongo_stop(struct mongo *face)
-{
-    multi_stop(face->multis);
 }
 
 status mongo_announce(struct mongo *face, const char *address)

@@ -21,8 +21,6 @@ struct mongo_options {
 /* Owner: handle. */
 MUST_USE status mongo_open(const struct mongo_options *options, struct arena *arena,
                            struct mongo **out);
-/* The server stops: open transactions end, so that no request waits for one. */
-void mongo_stop(struct mongo *face);
 void mongo_close(struct mongo *face);
 /* Where clients reach this server, host:port, before the first of them comes: they connect to what hello
  * names, whatever they were told. */

@@ -13,7 +13,6 @@ static const struct parameter {
     {"featureCompatibilityVersion",                   PARAMETER_VERSION, 0                            },
     { "internalQueryMaxBlockingSortMemoryUsageBytes", PARAMETER_INT,     LIMIT_CURSOR_BYTES           },
     { "localLogicalSessionTimeoutMinutes",            PARAMETER_INT,     LIMIT_LOGICAL_SESSION_MINUTES},
-    { "cursorTimeoutMillis",                          PARAMETER_INT,     LIMIT_CURSOR_IDLE_MS         },
     { "enableTestCommands",                           PARAMETER_BOOL,    0                            },
 };
 

@@ -56,6 +56,13 @@ static status predicate_of(void *context, const struct index *index, const struc
     return STATUS_OK;
 }
 
+static const struct index *natural_order(const struct collection *collection)
+{
+    const struct index *index = collection_arrivals(collection);
+
+    return index && index->state == INDEX_READY ? index : NULL;
+}
+
 static status prepare(struct command *command, const struct select_spec *spec, struct select **out)
 {
     struct select *select;
@@ -78,6 +85,7 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                                             .is_one_pass = spec->is_one_pass,
                                             .by = spec->by,
                                             .hint = spec->hint,
+                                            .natural = natural_order(spec->collection),
                                             .min = spec->min,
                                             .max = spec->max,
                                             .is_usable = is_usable,
@@ -164,6 +172,14 @@ status select_position(struct select *select, struct arena *arena, bytes *out)
     return find_position(select->find, arena, out);
 }
 
+status select_is_at(struct command *command, const struct select_spec *spec, bool *out)
+{
+    struct select *select;
+
+    TRY(prepare(command, spec, &select));
+    return find_is_at(&select->wanted, out);
+}
+
 bool select_is_over(const struct select *select)
 {
     return explain_is_plan_only(select->command) || find_is_over(select->find);
@@ -181,6 +197,7 @@ status select_count(struct command *command, const struct select_spec *spec, uin
 
     *out = 0;
     TRY(prepare(command, spec, &select));
+    select->wanted.natural = NULL; /* whatever counts fastest */
     if (command->explain)
         TRY(explain_count(command, &select->wanted));
     if (explain_is_plan_only(command))

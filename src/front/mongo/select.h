@@ -35,6 +35,8 @@ MUST_USE status select_open(struct command *command, const struct select_spec *s
 MUST_USE status select_next(struct select *select, struct select_row *out, bool *has_out);
 /* Where the walk stands, for select_spec.after; in `arena`. */
 MUST_USE status select_position(struct select *select, struct arena *arena, bytes *out);
+/* Is the document still there at which the position `spec->after` stands? */
+MUST_USE status select_is_at(struct command *command, const struct select_spec *spec, bool *out);
 /* The walk is over, and no later one will find more. */
 bool select_is_over(const struct select *select);
 const struct find_explain *select_explain(const struct select *select);

@@ -13,9 +13,11 @@
  * and is woken for each reply; no thread waits.
  * Threads: the owner of the connection. Start reading at session_on_bytes(). */
 #include "front/mongo/session.h"
+#include "front/mongo/multi.h"
 
 #include "front/mongo/counters.h"
 #include "front/mongo/login.h"
+#include "front/mongo/multi.h"
 
 static void session_close(void *handle);
 
@@ -260,6 +262,14 @@ static enum protocol_step session_on_bytes(void *handle, bytes input)
     return answer(session);
 }
 
+static void session_on_stop(void *context)
+{
+    struct mongo *face = context;
+
+    tail_stop(face);
+    multi_stop(face->multis);
+}
+
 const struct protocol *mongo_protocol(void)
 {
     static const struct protocol protocol = {
@@ -269,6 +279,7 @@ const struct protocol *mongo_protocol(void)
         .on_bytes = session_on_bytes,
         .on_resume = session_on_resume,
         .on_wake = session_on_wake,
+        .on_stop = session_on_stop,
     };
     return &protocol;
 }

@@ -4,6 +4,7 @@
  * documents stands for it.
  *
  * Threads: the command's. */
+#include "front/mongo/capped.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/keep.h"
 #include "front/mongo/origin.h"
@@ -27,6 +28,17 @@ static uint64_t scale_of(struct command *command)
 
 /* ---- a collection ----------------------------------------------------------------------------------- */
 
+static void append_capped(struct buffer *out, const struct collection *collection, uint64_t scale)
+{
+    struct capped_limits limits = capped_limits(collection);
+
+    reply_bool(out, "capped", limits.size > 0);
+    if (limits.size == 0)
+        return;
+    append_count(out, "max", limits.max > 0 ? (uint64_t)limits.max : INT32_MAX);
+    append_count(out, "maxSize", (uint64_t)limits.size / scale);
+}
+
 static void append_storage(struct buffer *out, const struct collection *collection,
                            const struct collection_figures *figures, uint64_t scale)
 {
@@ -37,8 +49,8 @@ static void append_storage(struct buffer *out, const struct collection *collecti
     reply_int32(out, "numOrphanDocs", 0);
     append_count(out, "storageSize", figures->bytes / scale);
     append_count(out, "freeStorageSize", 0);
-    reply_bool(out, "capped", false);
-    append_count(out, "nindexes", collection->index_count + 1);
+    append_capped(out, collection, scale);
+    append_count(out, "nindexes", keep_index_count(collection));
     document_end(out, reply_begin_array(out, "indexBuilds"));
     append_count(out, "totalIndexSize", 0);
     append_count(out, "totalSize", figures->bytes / scale);
@@ -121,7 +133,7 @@ status serve_validate(struct command *command)
     reply_bytes(out, "ns", command_namespace(command, name));
     reply_int32(out, "nInvalidDocuments", 0);
     append_count(out, "nrecords", figures.documents);
-    append_count(out, "nIndexes", collection->index_count + 1);
+    append_count(out, "nIndexes", keep_index_count(collection));
     reply_bool(out, "valid", true);
     size_t warnings = reply_begin_array(out, "warnings");
     reply_text(out, "0",
@@ -152,7 +164,7 @@ status serve_db_stats(struct command *command)
         }
         TRY(collection_figures(request, collection, &figures));
         collections++;
-        indexes += collection->index_count + 1;
+        indexes += keep_index_count(collection);
         objects += figures.documents;
         size += figures.bytes;
     }

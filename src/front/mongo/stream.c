@@ -10,14 +10,18 @@
  *
  * A cursor that is killed while it is BUSY is marked, and goes when its batch is done.
  *
+ * A cursor that awaits documents looks, and if there are none it waits for the bell of tail.h and looks again, until
+ * its time is over; each look is a request of its own.
+ *
  * Threads: the table is guarded by its lock, a leaf; a BUSY stream belongs to the command that runs it. */
 #include "front/mongo/stream.h"
 
 #include "front/mongo/explain.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/multi.h"
+#include "front/mongo/operation.h"
 
-enum { PLACE_BITS = 14, PLACES_SWEPT = 64, NO_TRANSACTION = -1 };
+enum { PLACE_BITS = 14, PLACES_SWEPT = 64, AWAIT_MS = 1000, NO_TRANSACTION = -1 };
 _Static_assert(LIMIT_CURSORS <= 1 << PLACE_BITS, "an id has room for every place");
 
 struct stream {
@@ -32,8 +36,9 @@ struct stream {
     bytes lsid;     /* id of its session; empty: none */
     int64_t multi;  /* number of the transaction that opened it; NO_TRANSACTION */
     bool never_idles;
+    bool is_tailable, awaits;
     bool is_busy;
-    bool is_doomed; /* killed while it was busy */
+    _Atomic bool is_doomed; /* killed while it was busy; changed under the lock */
     time_ms used_at;
 };
 
@@ -122,18 +127,20 @@ static void vacate(struct stream_table *table, struct stream *stream)
     table->count--;
 }
 
-static bool is_idle_too_long(const struct stream *stream, time_ms now)
+static bool is_idle_too_long(const struct command *command, const struct stream *stream)
 {
+    int64_t most = atomic_load(&command->face->ttl.settings[TTL_SETTING_cursorTimeoutMillis]);
+
     return !stream->is_busy && !stream->never_idles &&
-           int64_sub_saturating(now, stream->used_at) >= LIMIT_CURSOR_IDLE_MS;
+           int64_sub_saturating(command->request.now, stream->used_at) >= most;
 }
 
 /* Ends what was idle too long, in the next `count` places. */
-static void end_idle(struct stream_table *table, size_t count, time_ms now)
+static void end_idle(const struct command *command, struct stream_table *table, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct stream *stream = table->places[table->sweep_at++ % LIMIT_CURSORS];
-        if (stream && is_idle_too_long(stream, now)) {
+        if (stream && is_idle_too_long(command, stream)) {
             table->timed_out++;
             vacate(table, stream);
             give(stream);
@@ -213,7 +220,6 @@ void stream_set_source(struct stream *stream, const struct stream_source *source
 static status enlist(struct command *command, struct stream *stream, const struct stream_wish *wish)
 {
     struct stream_table *table = stream->table;
-    time_ms now = command->request.now;
 
     TRY(arena_copy(stream->arena, command_namespace(command, wish->name), &stream->namespace));
     stream->database = bytes_of(stream->namespace.data, command->database.len);
@@ -221,8 +227,9 @@ static status enlist(struct command *command, struct stream *stream, const struc
     TRY(arena_copy(stream->arena, multi_session_id(command), &stream->lsid));
     stream->multi = multi_of(command);
     stream->never_idles = wish->never_idles;
+    stream->awaits = wish->awaits;
     pthread_mutex_lock(&table->lock);
-    end_idle(table, table->count == LIMIT_CURSORS ? LIMIT_CURSORS : PLACES_SWEPT, now);
+    end_idle(command, table, table->count == LIMIT_CURSORS ? LIMIT_CURSORS : PLACES_SWEPT);
     bool is_settled = settle(table, stream);
     pthread_mutex_unlock(&table->lock);
     if (!is_settled)
@@ -235,6 +242,7 @@ static status enlist(struct command *command, struct stream *stream, const struc
 
 struct batch {
     int64_t count_max; /* negative: no limit but the bytes */
+    int64_t count;
     bool is_at_end;
 };
 
@@ -249,9 +257,10 @@ static status fill(struct command *command, struct stream *stream, struct batch 
     for (int64_t i = 0; batch->count_max < 0 || i < batch->count_max; i++) {
         TRY(source->next(source->state, command, &document, &has));
         if (!has) {
-            batch->is_at_end = true;
+            batch->is_at_end = !stream->is_tailable;
             return STATUS_OK;
         }
+        batch->count++;
         reply_document(&command->reply, reply_index((size_t)i, room), document);
         command->work.returned++;
         if (command->reply.is_failed)
@@ -351,6 +360,7 @@ status stream_reply(struct command *command, struct stream *stream, const struct
     int64_t id = 0;
     status s;
 
+    stream->is_tailable = wish->is_tailable;
     if (batch.count_max < 0)
         batch.count_max = LIMIT_CURSOR_FIRST_BATCH;
     TRY_GOTO(run_batch(command, stream, "firstBatch", &batch), done);
@@ -383,7 +393,7 @@ static status claim(struct command *command, int64_t id, bytes name, struct stre
     *out = NULL;
     pthread_mutex_lock(&table->lock);
     struct stream *stream = place < LIMIT_CURSORS ? table->places[place] : NULL;
-    if (stream && stream->id == id && is_idle_too_long(stream, command->request.now)) {
+    if (stream && stream->id == id && is_idle_too_long(command, stream)) {
         table->timed_out++;
         vacate(table, stream);
         old = stream;
@@ -437,6 +447,45 @@ static status fail_claim(struct command *command, int64_t id, bytes name, status
     }
 }
 
+/* Time to wait for documents is not time to work. */
+static status take_patience(struct command *command, const struct stream *stream,
+                            struct wait_limit *out)
+{
+    int64_t given = command->max_time_ms;
+
+    if (!stream->awaits && given > 0)
+        return command_fail(command, ERROR_BadValue,
+                            "cannot set maxTimeMS on getMore command for a non-awaitData cursor");
+    *out = wait_limit_from_now(given > 0 ? given : AWAIT_MS);
+    if (stream->awaits)
+        command->max_time_ms = 0;
+    return STATUS_OK;
+}
+
+static bool is_to_wait(struct command *command, const struct stream *stream,
+                       const struct batch *batch)
+{
+    return stream->awaits && batch->count == 0 && !batch->is_at_end &&
+           !atomic_load(&stream->is_doomed) && !operation_is_killed(command);
+}
+
+static status await_batch(struct command *command, struct stream *stream, struct batch *batch)
+{
+    size_t begun = command->reply.len;
+    struct wait_limit limit;
+    uint64_t rung;
+
+    TRY(take_patience(command, stream, &limit));
+    for (;;) {
+        rung = atomic_load(&command->face->bell.count);
+        TRY(run_batch(command, stream, "nextBatch", batch));
+        if (!is_to_wait(command, stream, batch) || !tail_await(command->face, rung, &limit))
+            return STATUS_OK;
+        command->reply.len = begun;
+        TRY(command_renew(command));
+    }
+}
+
 status serve_get_more(struct command *command)
 {
     static const struct argument table[] = {
@@ -468,7 +517,7 @@ status serve_get_more(struct command *command)
     if (s.code != OK)
         return fail_claim(command, id, name, s);
     size_t cursor = reply_begin(&command->reply, "cursor");
-    s = run_batch(command, stream, "nextBatch", &batch);
+    s = await_batch(command, stream, &batch);
     bytes namespace = command_namespace(command, name);
     bool is_kept = s.code == OK && !batch.is_at_end && keep(stream, command->request.now);
     s = fault_keep(command->arena, &command->fault, s);
@@ -500,6 +549,8 @@ static bool kill_one(struct command *command, int64_t id)
     pthread_mutex_unlock(&table->lock);
     if (gone)
         give(gone);
+    else if (is_there)
+        tail_ring(command->face);
     return is_there;
 }
 

@@ -37,6 +37,8 @@ struct stream_wish {
     int64_t batch_size; /* negative: as the server likes */
     bool is_single;     /* the first batch is the last */
     bool never_idles;   /* noCursorTimeout */
+    bool is_tailable;   /* an empty batch is not its end */
+    bool awaits;        /* and an empty one is answered late, in case that something comes */
 };
 /* Appends `cursor: {firstBatch, id, ns}` to the reply. The stream is kept if there may be more, otherwise
  * it is gone; in any case it must not be touched any more. */

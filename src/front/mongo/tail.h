@@ -1,0 +1,32 @@
+/* Waiting for documents to come: cursors that stand at the end of a capped collection wait for a bell, which rings
+ * whenever something has come to one, whichever face it came through, and when a cursor is to end. */
+#ifndef FRONT_MONGO_TAIL_H
+#define FRONT_MONGO_TAIL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+
+struct mongo;
+
+/* In the face. */
+struct tail_bell {
+    pthread_mutex_t lock;
+    pthread_cond_t rung;
+    _Atomic uint64_t count; /* how often it rang */
+    _Atomic unsigned waiting;
+    _Atomic bool is_stopping; /* nobody waits any more */
+};
+void tail_open(struct mongo *face);
+void tail_close(struct mongo *face);
+
+/* From any thread; never waits. */
+void tail_ring(struct mongo *face);
+/* The server stops. */
+void tail_stop(struct mongo *face);
+/* Waits until it has rung since it had rung `count` times. False when the time is over, and when too many wait or
+ * the server stops: then there is nothing to wait for. */
+bool tail_await(struct mongo *face, uint64_t count, const struct wait_limit *limit);
+
+#endif
