@@ -27,12 +27,14 @@ struct rocksdb_storage {
     rocksdb_t *db;
     rocksdb_column_family_handle_t *spaces[SPACE_COUNT];
     rocksdb_options_t *options[SPACE_COUNT]; /* the first is the database's too */
-    rocksdb_cache_t *cache;
+    rocksdb_cache_t *rows_cache, *bodies_cache;
     rocksdb_compactionfilter_t *zero_filter;
-    rocksdb_readoptions_t *read_newest;
+    rocksdb_readoptions_t *read_newest, *pass_newest; /* the second keeps nothing in a cache */
     rocksdb_writeoptions_t *write_synced;
 
     _Atomic bool is_failed; /* a write failed: no more commits */
+    _Atomic uint32_t body_gets;
+    _Atomic bool is_bodies_cache_full;
     /* Sweeps whose context is out; 0 when closed. Also orders the owner's memory between the threads
      * of RocksDB and ours in a way that tools can see. */
     _Atomic int sweeps_running;

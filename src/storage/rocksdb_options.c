@@ -21,7 +21,9 @@
 #include <unistd.h>
 
 enum {
-    CACHE_BYTES = 64 << 20,
+    /* Half of it for index rows and locators, half for documents: a query that meets many documents must not push out the
+     * rows that lead to them. */
+    CACHE_BYTES = 128 << 20,
     /* What a point read has to decompress for one document. */
     BLOCK_BYTES = 4 << 10,
     BLOOM_BITS = 10,
@@ -161,11 +163,14 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
                         .has_filter = true },
     };
 
-    rocks->cache = rocksdb_cache_create_lru(options->cache_bytes != 0 ? options->cache_bytes
-                                                                      : CACHE_BYTES);
+    const size_t cache_bytes = options->cache_bytes != 0 ? options->cache_bytes : CACHE_BYTES;
+
+    rocks->rows_cache = rocksdb_cache_create_lru(cache_bytes / 2);
+    rocks->bodies_cache = rocksdb_cache_create_lru(cache_bytes / 2);
     for (int i = 0; i < SPACE_COUNT; i++) {
         rocks->options[i] = rocksdb_options_create();
-        set_space_options(rocks->options[i], rocks->cache, &spaces[i]);
+        set_space_options(rocks->options[i],
+                          i == SPACE_BODIES ? rocks->bodies_cache : rocks->rows_cache, &spaces[i]);
     }
     set_by_name(&rocks->options[0], "track_and_verify_wals_in_manifest=true");
     set_database_options(rocks->options[0]);
@@ -184,6 +189,8 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
     lower_background_threads();
 
     rocks->read_newest = rocksdb_readoptions_create();
+    rocks->pass_newest = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_fill_cache(rocks->pass_newest, 0);
     rocks->write_synced = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_sync(rocks->write_synced, 1);
 }
@@ -191,9 +198,11 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
 void rocksdb_options_release(struct rocksdb_storage *rocks)
 {
     rocksdb_writeoptions_destroy(rocks->write_synced);
+    rocksdb_readoptions_destroy(rocks->pass_newest);
     rocksdb_readoptions_destroy(rocks->read_newest);
     for (int i = 0; i < SPACE_COUNT; i++)
         rocksdb_options_destroy(rocks->options[i]);
-    rocksdb_cache_destroy(rocks->cache);
+    rocksdb_cache_destroy(rocks->bodies_cache);
+    rocksdb_cache_destroy(rocks->rows_cache);
     rocksdb_compactionfilter_destroy(rocks->zero_filter);
 }

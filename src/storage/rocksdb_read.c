@@ -8,9 +8,14 @@
  * Threads: any; a scan belongs to one thread at a time. */
 #include "storage/rocksdb_backend.h"
 
+/* When the cache of bodies is full, a block that comes in pushes another one out, and both cost more than to read the
+ * block. Where documents are read at random among many, none of it pays; so only one of so many gets fills the
+ * cache then, and what is read often is in it soon nevertheless. */
+enum { GETS_PER_FILL = 4, GETS_PER_LOOK = 1024 };
+
 struct storage_view {
     const rocksdb_snapshot_t *snapshot;
-    rocksdb_readoptions_t *options;
+    rocksdb_readoptions_t *options, *pass_options; /* the second keeps nothing in a cache */
 };
 
 /* ---- views and gets ------------------------------------------------------------------------------- */
@@ -24,15 +29,48 @@ status rocks_view_open(struct storage *storage, struct storage_view **out)
     view->snapshot = rocksdb_create_snapshot(rocksdb_of(storage)->db);
     view->options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_snapshot(view->options, view->snapshot);
+    view->pass_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(view->pass_options, view->snapshot);
+    rocksdb_readoptions_set_fill_cache(view->pass_options, 0);
     *out = view;
     return STATUS_OK;
 }
 
 void rocks_view_close(struct storage *storage, struct storage_view *view)
 {
+    rocksdb_readoptions_destroy(view->pass_options);
     rocksdb_readoptions_destroy(view->options);
     rocksdb_release_snapshot(rocksdb_of(storage)->db, view->snapshot);
     memory_give(view);
+}
+
+static bool is_full(rocksdb_cache_t *cache)
+{
+    size_t capacity = rocksdb_cache_get_capacity(cache);
+
+    return rocksdb_cache_get_usage(cache) >= capacity - capacity / 16;
+}
+
+/* Does this get keep the block in the cache? */
+static bool fills_cache(struct rocksdb_storage *rocks, enum storage_space space)
+{
+    if (space != SPACE_BODIES)
+        return true;
+    uint32_t number = atomic_fetch_add_explicit(&rocks->body_gets, 1, memory_order_relaxed);
+    if (number % GETS_PER_LOOK == 0)
+        atomic_store_explicit(&rocks->is_bodies_cache_full, is_full(rocks->bodies_cache),
+                              memory_order_relaxed);
+    return number % GETS_PER_FILL == 0 ||
+           !atomic_load_explicit(&rocks->is_bodies_cache_full, memory_order_relaxed);
+}
+
+static const rocksdb_readoptions_t *get_options(struct rocksdb_storage *rocks,
+                                                const struct storage_view *view,
+                                                enum storage_space space)
+{
+    if (fills_cache(rocks, space))
+        return view != NULL ? view->options : rocks->read_newest;
+    return view != NULL ? view->pass_options : rocks->pass_newest;
 }
 
 status rocks_get(struct storage *storage, struct storage_view *view, struct row_address where,
@@ -44,7 +82,7 @@ status rocks_get(struct storage *storage, struct storage_view *view, struct row_
 
     full_key_make(&full, where.partition, key);
     rocksdb_pinnableslice_t *pin = rocksdb_get_pinned_cf(
-        rocks->db, view != NULL ? view->options : rocks->read_newest, rocks->spaces[where.space],
+        rocks->db, get_options(rocks, view, where.space), rocks->spaces[where.space],
         (const char *)full.data, full.len, &error);
     full_key_release(&full);
     if (error != NULL)

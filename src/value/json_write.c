@@ -36,11 +36,16 @@ void json_write(struct buffer *out, bytes document)
         if (!is_first)
             buffer_append_byte(out, ',');
         is_first = false;
-        write_text(out, field.name);
-        buffer_append_byte(out, ':');
-        json_write_value(out, field.value);
+        json_write_field(out, &field);
     }
     buffer_append_byte(out, '}');
+}
+
+void json_write_field(struct buffer *out, const struct field *field)
+{
+    write_text(out, field->name);
+    buffer_append_byte(out, ':');
+    json_write_value(out, field->value);
 }
 
 /* tidy: long because it is one row per type. */
@@ -102,10 +107,17 @@ static void write_escaped(struct buffer *out, uint8_t byte)
         buffer_append_format(out, "\\u%04x", byte);
 }
 
+/* There nearly always is. */
+static uint8_t *room_for(struct buffer *out, size_t more)
+{
+    return more <= out->room - out->len && !out->is_failed ? out->data + out->len
+                                                           : buffer_reserve(out, more);
+}
+
 static void write_text(struct buffer *out, bytes text)
 {
     size_t at = utf8_plain_run(text.data, text.len);
-    uint8_t *place = at == text.len ? buffer_reserve(out, at + 2) : NULL;
+    uint8_t *place = at == text.len ? room_for(out, at + 2) : NULL;
 
     /* Most texts, and nearly all names, need no escape. */
     if (place) {

@@ -104,15 +104,39 @@ static bool is_plain_word(uint64_t word)
     return ((word | below_space | quote | backslash) & EACH_BYTE(0x80)) == 0;
 }
 
+/* 1 to 7 bytes as a word: each of them is in it, some twice, and a letter where none is left. */
+static uint64_t short_word(const uint8_t *at, size_t len)
+{
+    uint32_t front, back;
+
+    if (len < sizeof(front))
+        return (EACH_BYTE('a') & ~UINT64_C(0xFFFFFF)) | at[0] | (uint64_t)at[len / 2] << 8 |
+               (uint64_t)at[len - 1] << 16;
+    memcpy(&front, at, sizeof(front));
+    memcpy(&back, at + len - sizeof(back), sizeof(back));
+    return front | (uint64_t)back << 32;
+}
+
 size_t utf8_plain_run(const uint8_t *at, size_t room)
 {
     size_t len = 0;
     uint64_t word;
 
+    /* Names are short, and so are most texts. */
+    if (room < sizeof(word)) {
+        if (room == 0 || is_plain_word(short_word(at, room)))
+            return room;
+    }
     for (; room - len >= sizeof(word); len += sizeof(word)) {
         memcpy(&word, at + len, sizeof(word));
         if (!is_plain_word(word))
             break;
+    }
+    /* The end once more together with what stands in front of it, which is plain. */
+    if (room - len < sizeof(word) && len > 0) {
+        memcpy(&word, at + room - sizeof(word), sizeof(word));
+        if (is_plain_word(word))
+            return room;
     }
     while (len < room && at[len] >= 0x20 && at[len] < 0x80 && at[len] != '"' && at[len] != '\\')
         len++;

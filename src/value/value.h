@@ -121,6 +121,8 @@ MUST_USE status json_read_array(struct arena *arena, bytes text, bytes *array_ou
  * not know in extended notation (relaxed), e.g. {"$oid":"..."}. */
 void json_write(struct buffer *out, bytes document);
 void json_write_value(struct buffer *out, struct value value);
+/* "name":value */
+void json_write_field(struct buffer *out, const struct field *field);
 
 /* Bytes from outside that should be text: shortest forms only, no surrogates, nothing past U+10FFFF. */
 bool text_is_utf8(bytes text);

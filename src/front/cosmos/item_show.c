@@ -19,17 +19,22 @@ struct item_version item_version_written(const struct write_op *op)
 
 /* ---- JSON ------------------------------------------------------------------------------------------- */
 
-static bool is_shown_as_it_is(bytes document)
+/* Writes the document as it is, but for the closing brace; false if it has to be shown otherwise. */
+static bool write_as_it_is(struct buffer *out, bytes document)
 {
     struct document_walk walk = document_fields(document);
     bool has_id = false;
     struct field field;
+    uint8_t before = '{';
 
     while (document_next(&walk, &field)) {
         if (bytes_equal(field.name, BYTES_LITERAL("id")))
             has_id = field.value.type == VALUE_STRING;
         else if (item_is_system_property(field.name))
             return false;
+        buffer_append_byte(out, before);
+        before = ',';
+        json_write_field(out, &field);
     }
     return has_id;
 }
@@ -54,7 +59,12 @@ static status adapt(struct arena *arena, bytes document, bytes *out)
 
 void item_show_begin(struct buffer *out, bytes document)
 {
-    if (!is_shown_as_it_is(document) && adapt(out->arena, document, &document).code != OK)
+    size_t begun = out->len;
+
+    if (write_as_it_is(out, document) || out->is_failed)
+        return;
+    out->len = begun;
+    if (adapt(out->arena, document, &document).code != OK)
         out->is_failed = true;
     if (out->is_failed)
         return;

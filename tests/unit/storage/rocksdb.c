@@ -164,6 +164,45 @@ static void fill(struct fixture *f, enum storage_space space, int count)
     fixture_commit(f);
 }
 
+/* Every row once by a get; half of them as the view sees them. */
+static int check_gets(struct fixture *f, struct storage_view *view, enum storage_space space)
+{
+    const struct storage_range all = { 0 };
+    struct storage_value got;
+    struct storage_scan *scan;
+    bytes key, value;
+    int count = 0;
+
+    CHECK_OK(storage_scan_open(f->storage, NULL, fixture_at(space), &all, &scan));
+    for (; storage_scan_next(scan, &key, &value); count++) {
+        CHECK_OK(storage_get(f->storage, count % 2 ? view : NULL, fixture_at(space), key, &got));
+        CHECK_BYTES(got.value, value, "");
+        storage_value_release(f->storage, &got);
+    }
+    CHECK_OK(storage_scan_status(scan));
+    storage_scan_close(scan);
+    return count;
+}
+
+TEST(storage, rocksdb_gets_the_same_rows_from_a_cache_that_is_too_small)
+{
+    enum { ROWS = 6000 };
+    struct fixture f;
+    struct storage_view *view;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fill(&f, SPACE_BODIES, ROWS);
+    f.options.cache_bytes = 1 << 20; /* a third */
+    fixture_reopen(&f);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(check_gets(&f, view, SPACE_BODIES), ROWS, "");
+    CHECK(atomic_load(&rocksdb_of(f.storage)->is_bodies_cache_full));
+    CHECK_EQ(atomic_load(&rocksdb_of(f.storage)->body_gets), 3 * ROWS, "");
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+}
+
 static uint64_t disk_bytes(struct fixture *f)
 {
     struct storage_usage usage;

@@ -197,6 +197,45 @@ TEST(json_write, text_is_escaped_only_where_it_must)
     arena_close(arena);
 }
 
+TEST(json_write, a_byte_that_is_escaped_is_found_at_every_place_of_a_text)
+{
+    static const struct {
+        uint8_t byte;
+        const char *shown;
+    } rows[] = {
+        {'"',   "\\\""   },
+        { '\\', "\\\\"   },
+        { 0x1f, "\\u001f"},
+        { 0,    "\\u0000"},
+        { '\n', "\\n"    },
+        { ' ',  " "      },
+        { '~',  "~"      },
+        { 0x7f, "\x7f"   },
+        { '#',  "#"      },
+        { '[',  "["      },
+    };
+    enum { LEN_MAX = 26 };
+    struct arena *arena = arena_open(BUDGET);
+
+    EACH_ROW(rows, r) {
+        for (size_t len = 1; len <= LEN_MAX; len++) {
+            for (size_t at = 0; at < len; at++) {
+                char text[LEN_MAX], want[3 * LEN_MAX];
+                memset(text, 'a', sizeof(text));
+                text[at] = (char)r->byte;
+                snprintf(want, sizeof(want), "\"%.*s%s%.*s\"", (int)at,
+                         "aaaaaaaaaaaaaaaaaaaaaaaaaa", r->shown, (int)(len - at - 1),
+                         "aaaaaaaaaaaaaaaaaaaaaaaaaa");
+                CHECK_TEXT(
+                    write_value(arena, sample_text(arena, VALUE_STRING, bytes_of(text, len))),
+                    want);
+                arena_reset(arena);
+            }
+        }
+    }
+    arena_close(arena);
+}
+
 TEST(json_write, every_date_of_four_centuries_is_what_gmtime_says)
 {
     struct arena *arena = arena_open(BUDGET);
