@@ -167,6 +167,9 @@
 /* What a client may say of itself when it connects, and how much of a running command is shown to others. */
 #define LIMIT_CLIENT_METADATA_BYTES 2048
 #define LIMIT_OPERATION_SHOWN_BYTES (64 * 1024)
+/* Databases that are profiled at a time, and the bytes of rows that are kept for each. */
+#define LIMIT_PROFILED_DATABASES 64
+#define LIMIT_PROFILE_BYTES (1024 * 1024)
 
 /* ---- the server room ---- */
 /* Connections open at the same time; one more is refused at once. */

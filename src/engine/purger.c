@@ -29,6 +29,7 @@ void purge_count(struct purge_pass *pass, struct collection_state *state,
     metrics_add(pass->engine->metrics, METRIC_purge_bytes_total, (uint64_t)gone.second);
     pass->result->documents += (uint64_t)gone.first;
     pass->result->bytes += (uint64_t)gone.second;
+    purge_history_note(pass->engine, state->id, (uint64_t)gone.first, (uint64_t)gone.second);
 }
 
 /* ---- a collection --------------------------------------------------------------------------------- */

@@ -29,6 +29,17 @@ struct purger_activity {
 };
 void purger_watch(struct engine *engine, struct purger_activity *out);
 
+/* What it has removed from one collection in one go. */
+struct purge_event {
+    uint64_t number; /* 1, 2, 3 ... since the start */
+    uint32_t collection_id;
+    uint64_t documents, bytes;
+    time_ms began_at, ended_at;
+};
+enum { PURGE_HISTORY_EVENTS = 256 };
+/* The events behind a number, oldest first, as far as they are remembered; how many. */
+size_t purger_history(struct engine *engine, uint64_t after, struct purge_event *out, size_t room);
+
 /* Says that the wall clock is right after a leap (B-9); purging goes on. */
 MUST_USE status engine_confirm_clock(struct engine *engine);
 

@@ -54,6 +54,10 @@ MUST_USE status reaper_visit(struct purge_pass *pass, struct request *request,
                              const struct collection *collection);
 /* Deletes the rows of the dead whose bodies are gone. */
 MUST_USE status reaper_clean_rows(struct purge_pass *pass, const struct collection *collection);
+/* ---- purge_history.c ---- */
+void purge_history_note(struct engine *engine, uint32_t collection_id, uint64_t documents,
+                        uint64_t bytes_gone);
+
 /* Adds to the figures of the collection, of the server and of this pass. */
 void purge_count(struct purge_pass *pass, struct collection_state *state,
                  struct storage_counters gone);

@@ -101,7 +101,16 @@ struct group {
     time_ms earliest_end; /* of the documents written in this group */
 };
 
+struct purge_history {
+    pthread_mutex_t lock;
+    uint64_t count; /* events so far; the last one is that number */
+    uint64_t pass;  /* in which it was made */
+    bool is_read;   /* and it is closed by that */
+    struct purge_event events[PURGE_HISTORY_EVENTS];
+};
+
 struct purger {
+    struct purge_history history;
     struct worker worker;
     _Atomic int pause_s;
     _Atomic bool is_enabled;

@@ -158,6 +158,7 @@ static status begin(struct find *f)
                                         .index = f->plan.index,
                                         .is_reverse = f->plan.is_reverse,
                                         .is_sorted = f->is_sorting,
+                                        .is_everything = find_plan_is_everything(&f->plan),
                                         .range_count = f->plan.range_count };
     if (f->plan.range_count == 0)
         f->explain.access = FIND_ACCESS_NOTHING;

@@ -74,8 +74,9 @@ struct find_explain {
     enum find_access access;
     const struct index *index; /* FIND_ACCESS_INDEX */
     bool is_reverse;
-    bool is_sorted;  /* collected and sorted */
-    bool is_covered; /* counted by keys alone */
+    bool is_sorted;     /* collected and sorted */
+    bool is_covered;    /* counted by keys alone */
+    bool is_everything; /* all documents are looked at */
     uint64_t range_count;
     uint64_t rows;      /* keys looked at */
     uint64_t documents; /* loaded */

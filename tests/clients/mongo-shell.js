@@ -90,6 +90,22 @@ test("the shell explains how documents are found, and shows what runs", async ()
     equal(shown, [["FETCH", "a_1"], [2, 2], "COLLSCAN", 2, 2, ["DELETE", 3], 1, 1]);
 });
 
+test("the shell switches the profiler on and reads the profile", async () => {
+    const shown = await shell(`
+        db = db.getSiblingDB("profiled");
+        show(db.getProfilingStatus().was);
+        show(db.setProfilingLevel(2, { slowms: 0 }).was);
+        db.c.insertOne({ _id: 1 });
+        db.c.find({ a: 1 }).toArray();
+        const rows = db.system.profile.find({ ns: "profiled.c" }).sort({ $natural: -1 }).limit(2).toArray();
+        show(rows.map((r) => [r.op, r.planSummary || ""]));
+        show(db.getCollectionNames().includes("system.profile"));
+        show(db.setProfilingLevel(0, { slowms: 100 }).was);
+        show(db.system.profile.drop());
+    `);
+    equal(shown, [0, 0, [["query", "COLLSCAN"], ["insert", ""]], true, 2, true]);
+});
+
 run({
     before: async () => {
         server = await start({ options: ["--mongo", "127.0.0.1:0"] });

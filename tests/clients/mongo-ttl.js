@@ -214,6 +214,18 @@ test("M-7 work in the background has its place in currentOp", async () => {
     ok(Array.isArray((await admin({ currentOp: 1 })).inprog), "a list");
 });
 
+test("M-7 the purger's removals are in the profile while it is on", async () => {
+    const c = await newCollection();
+    await db.command({ profile: 2 });
+    await c.insertMany([{ d: await at(0) }, { d: await at(0) }, { x: 1 }]);
+    await server.advance(10000);
+    await server.purge();
+    await db.command({ profile: 0 });
+    const ns = `${db.databaseName}.${c.collectionName}`;
+    const rows = await db.collection("system.profile").find({ appName: "TTLMonitor", ns }).toArray();
+    equal([rows.reduce((n, row) => n + row.ndeleted, 0), rows[0]?.op], [2, "remove"]);
+});
+
 // ---- M-9: an index like any other -------------------------------------------------------------------
 
 test("M-9 a TTL index serves queries, sorts and hints, and a hidden one still expires", async () => {

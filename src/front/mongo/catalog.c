@@ -163,10 +163,11 @@ static void append_collection(struct buffer *out, const struct collection *colle
         append_id_index(out);
 }
 
-/* The list of the views, which is there as long as there is one. */
-static void append_view_list(struct command *command, struct buffer *out, bool is_name_only)
+/* The list of the views, which is there as long as there is one, or the rows of the profiler. */
+static void append_list(struct command *command, struct buffer *out, const char *name,
+                        bool is_name_only)
 {
-    reply_text(out, "name", VIEW_LIST);
+    reply_text(out, "name", name);
     reply_text(out, "type", "collection");
     if (is_name_only)
         return;
@@ -176,6 +177,15 @@ static void append_view_list(struct command *command, struct buffer *out, bool i
     append_uuid(out, catalog_database_id(&command->request, command->database));
     document_end(out, info);
     append_id_index(out);
+}
+
+static status add_list(struct command *command, struct listing *listing, const char *name)
+{
+    struct buffer row = buffer_in(command->arena);
+    size_t begun = document_begin(&row);
+
+    append_list(command, &row, name, listing->is_name_only);
+    return listing_add(command, listing, &row, begun);
 }
 
 static status list_collections(struct command *command, struct listing *listing)
@@ -191,12 +201,9 @@ static status list_collections(struct command *command, struct listing *listing)
         append_collection(&row, collection, listing->is_name_only);
         TRY(listing_add(command, listing, &row, begun));
     }
-    if (!view_are_any(command))
-        return STATUS_OK;
-    struct buffer row = buffer_in(command->arena);
-    size_t begun = document_begin(&row);
-    append_view_list(command, &row, listing->is_name_only);
-    return listing_add(command, listing, &row, begun);
+    if (view_are_any(command))
+        TRY(add_list(command, listing, VIEW_LIST));
+    return profiler_has_list(command) ? add_list(command, listing, PROFILE_LIST) : STATUS_OK;
 }
 
 status serve_list_collections(struct command *command)
@@ -234,6 +241,8 @@ status serve_drop(struct command *command)
 
     TRY(command_collection_name(command, &name));
     TRY(command_find(command, name, &collection));
+    if (profiler_is_list(name) && !collection)
+        return profiler_drop(command);
     if (view_is_needed(name, collection) && !collection)
         return command_fail(command, ERROR_IllegalOperation,
                             "%s is the list of the views, which are dropped one by one", VIEW_LIST);

@@ -395,7 +395,12 @@ static void note_end(struct command *command, bool is_failed)
 {
     int64_t took_ms = clock_monotonic(engine_clock(command->face->engine)) - command->started_ms;
 
+    const struct profiler *profiler = &command->face->profiler;
+
     counters_add(command, is_failed, took_ms);
+    if (took_ms >= atomic_load_explicit(&profiler->slow_ms, memory_order_relaxed) ||
+        atomic_load_explicit(&profiler->is_on, memory_order_relaxed))
+        profiler_note(command, took_ms, is_failed);
 }
 
 /* Fills in the reply and gives the engine's request back; what the reply needs lies in the arena. */

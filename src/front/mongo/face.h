@@ -8,6 +8,7 @@
 #include "front/mongo/fail_point.h"
 #include "front/mongo/mongo.h"
 #include "front/mongo/operation.h"
+#include "front/mongo/profiler.h"
 #include "front/mongo/tail.h"
 #include "front/mongo/ttl.h"
 
@@ -41,6 +42,7 @@ struct mongo {
     struct operation_list operations;
     struct counters *counters;
     struct fail_point fail_point;
+    struct profiler profiler;
 
     _Atomic bool has_users;
     _Atomic uint64_t users_version; /* raised when users change */

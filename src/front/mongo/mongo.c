@@ -34,6 +34,7 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     operation_list_open(&face->operations);
     fail_point_open(&face->fail_point);
     tail_open(face);
+    profiler_open(&face->profiler);
     face->streams = stream_table_open();
     face->retries = retry_table_open();
     face->counters = counters_open();
@@ -65,6 +66,7 @@ void mongo_close(struct mongo *face)
     operation_list_close(&face->operations);
     counters_close(face->counters);
     fail_point_close(&face->fail_point);
+    profiler_close(&face->profiler);
     memory_give(face);
 }
 

@@ -121,6 +121,7 @@ static void note_work(struct select *select)
     work->access = done->access;
     work->collection_id = select->wanted.collection->id;
     work->index_id = done->index ? done->index->id : 0;
+    work->is_everything = done->is_everything;
     if (select->command->explain)
         explain_add(select->command, done);
 }
@@ -210,6 +211,7 @@ status select_count(struct command *command, const struct select_spec *spec, uin
     work->access = done.access;
     work->collection_id = spec->collection->id;
     work->index_id = done.index ? done.index->id : 0;
+    work->is_everything = done.is_everything;
     if (command->explain)
         explain_add(command, &done);
     return s;

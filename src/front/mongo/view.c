@@ -13,6 +13,7 @@
 #include "front/mongo/keep.h"
 #include "front/mongo/origin.h"
 #include "front/mongo/pipeline.h"
+#include "front/mongo/profiler.h"
 
 static bool is_list(bytes name)
 {
@@ -21,7 +22,7 @@ static bool is_list(bytes name)
 
 bool view_is_needed(bytes name, const struct collection *collection)
 {
-    return collection ? keep_is_view(collection) : is_list(name);
+    return collection ? keep_is_view(collection) : is_list(name) || profiler_is_list(name);
 }
 
 static bytes view_on(const struct collection *view)
@@ -104,6 +105,8 @@ status view_resolve(struct command *command, bytes name, struct view *out)
     TRY(command_find(command, name, &out->collection));
     if (!out->collection && is_list(name) && !namespace_is_hidden(command->database))
         return list_views(command, &out->documents);
+    if (!out->collection && profiler_is_list(name))
+        return profiler_rows(command, &out->documents);
     for (int depth = 0; out->collection && keep_is_view(out->collection); depth++) {
         if (depth > LIMIT_VIEW_DEPTH)
             return fail_depth(command, name);

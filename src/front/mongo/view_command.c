@@ -6,6 +6,7 @@
 #include "front/mongo/view.h"
 
 #include "front/mongo/aggregate.h"
+#include "front/mongo/profiler.h"
 
 struct stages {
     struct buffer list;
@@ -54,19 +55,34 @@ static status finish(struct stages *stages, bytes *out)
 
 /* ---- find ------------------------------------------------------------------------------------------- */
 
-static status check_find(struct command *command, const struct finding_wish *finding)
+static status check_find(struct command *command, const struct finding_wish *finding,
+                         bool is_numbered)
 {
     struct value natural;
     const char *option = finding->min.len > 0 ? "min" : NULL;
 
     if (finding->max.len > 0)
         option = "max";
-    if (finding->sort.len > 0 && document_find(finding->sort, "$natural", &natural))
+    if (finding->sort.len > 0 && document_find(finding->sort, "$natural", &natural) && !is_numbered)
         option = "sort by $natural";
     if (option)
         return command_fail(command, ERROR_OptionNotSupportedOnView,
                             "'%s' of find is not supported on a view", option);
     return STATUS_OK;
+}
+
+/* Rows of the profiler are numbered as they come, by their _id. */
+static status sort_by_number(struct command *command, bytes *sort)
+{
+    struct buffer order = buffer_in(command->arena);
+    struct value natural;
+
+    if (sort->len == 0 || !document_find(*sort, "$natural", &natural))
+        return STATUS_OK;
+    size_t begun = document_begin(&order);
+    document_append(&order, BYTES_LITERAL("_id"), natural);
+    document_end(&order, begun);
+    return buffer_finish(&order, sort);
 }
 
 status view_find(struct command *command, const struct finding_wish *finding,
@@ -76,9 +92,13 @@ status view_find(struct command *command, const struct finding_wish *finding,
     struct aggregate_wish wish = { .let = finding->let, .hint = finding->hint, .stream = *wanted };
     struct stream *stream;
 
-    TRY(check_find(command, finding));
+    bool is_numbered = profiler_is_list(wanted->name);
+    bytes sort = finding->sort;
+    TRY(check_find(command, finding, is_numbered));
+    if (is_numbered)
+        TRY(sort_by_number(command, &sort));
     add_document(&stages, "$match", finding->filter);
-    add_document(&stages, "$sort", finding->sort);
+    add_document(&stages, "$sort", sort);
     add_number(&stages, "$skip", finding->skip);
     add_number(&stages, "$limit", finding->limit);
     add_document(&stages, "$project", finding->projection);
