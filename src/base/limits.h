@@ -11,6 +11,8 @@
 #define LIMIT_PATH_BYTES 4096
 /* Longest encoded key of one index entry or document, in bytes. */
 #define LIMIT_KEY_BYTES 16384
+/* How long a note that was kept with a write is there at least, in milliseconds. */
+#define LIMIT_NOTE_MS (30 * 60 * 1000)
 /* Names of databases and collections, in bytes. */
 #define LIMIT_NAME_BYTES 1023
 /* Databases in a server, collections in a server. */
@@ -157,9 +159,9 @@
 #define LIMIT_CURSOR_BATCH_BYTES (16 * 1024 * 1024)
 /* How long a logical session lives without being used, in minutes. */
 #define LIMIT_LOGICAL_SESSION_MINUTES 30
-/* Sessions whose last retryable write is remembered, and the bytes of its answers. */
+/* Sessions whose last retryable write is known without looking, and the bytes of a session's name. */
 #define LIMIT_RETRYABLE_SESSIONS 100000
-#define LIMIT_RETRYABLE_BYTES (256 * 1024 * 1024)
+#define LIMIT_SESSION_BYTES 512
 /* Cursors open at a time, how long one may lie idle, and the memory of one. */
 #define LIMIT_CURSORS 10000
 #define LIMIT_CURSOR_IDLE_MS (10 * 60 * 1000)

@@ -33,6 +33,13 @@ void document_release(struct request *request, struct document *document);
 
 enum write_kind { WRITE_INSERT, WRITE_REPLACE, WRITE_UPSERT, WRITE_DELETE };
 
+/* What somebody wants to be there if the operation is there, and only then (note.h). */
+struct write_note {
+    bytes key;
+    uint32_t part; /* a key may have several; the same one again takes its place */
+    bytes value;
+};
+
 /* One operation; the lower part is its result. */
 struct write_op {
     const struct collection *collection;
@@ -41,6 +48,7 @@ struct write_op {
     bytes document;  /* checked BSON; unused by WRITE_DELETE */
     int32_t own_ttl; /* TTL_ABSENT, TTL_NEVER, seconds (see expiry_own_ttl) */
     uint64_t if_seq; /* 0: whatever version is there; otherwise only this one (PRECONDITION) */
+    const struct write_note *note; /* NULL: none */
 
     status outcome; /* EXISTS, NOT_FOUND, PRECONDITION, DUPLICATE_KEY, TOO_LARGE, INVALID ... */
     bool was_there; /* a living document was replaced or deleted */

@@ -9,6 +9,7 @@
 #include "engine/catalog.h"
 #include "engine/document.h"
 #include "engine/expiry_rule.h"
+#include "engine/note.h"
 #include "engine/purger.h"
 #include "engine/scan.h"
 #include "engine/sift.h"

@@ -186,6 +186,7 @@ static status purge_collection(struct purge_pass *pass, const struct collection 
     atomic_store(&pass->engine->purger.collection_id, collection->id);
     for (unsigned lane = 0; lane < LANE_COUNT; lane++)
         TRY(purge_lane(pass, collection, lane));
+    TRY(note_purge(pass, collection));
     TRY(clear_rows(pass, collection));
     return settle(pass, collection);
 }

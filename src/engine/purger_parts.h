@@ -30,6 +30,10 @@ MUST_USE status cut_lane(struct purge_pass *pass, const struct collection *colle
 MUST_USE status cut_lane_telling(struct purge_pass *pass, const struct collection *collection,
                                  unsigned lane, time_ms upto);
 
+/* ---- note.c ---- */
+/* Notes whose time is over. */
+MUST_USE status note_purge(struct purge_pass *pass, const struct collection *collection);
+
 /* ---- reaper_page.c ---- */
 enum { PAGE_ROWS = 5000 };
 /* All rows of a space, a page at a time; the functions get `owner`, and the pass's arena is theirs until

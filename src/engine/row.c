@@ -11,6 +11,7 @@
  *        b index(5)             cursor of an index build: 1 byte 'k', then the last document key; of a
  *                               lazy index that is ready: the last backlog row, behind its index
  *        m index(5)             1 byte; some document has had several entries in an index over fields
+ *        w stretch(5) key part(5)   a note, see note.c
  * ROWS   L key                  stamp birth(8)
  *        I index(5) values key  stamp length of values(2); values of an index by arrival: birth(9)
  *        Q index(5) seq(9) key  1 byte; a write that a lazy index has not been told of
@@ -165,6 +166,39 @@ void row_key_many(uint8_t out[ROW_MANY_BYTES], uint32_t index_id)
 {
     out[0] = ROW_TAG_MANY;
     pack(out + 1, index_id, ID_WIDTH);
+}
+
+void row_key_notes(struct buffer *out, uint32_t stretch)
+{
+    append_tagged_id(out, ROW_TAG_NOTE, stretch);
+}
+
+void row_key_notes_of(struct buffer *out, uint32_t stretch, bytes key)
+{
+    row_key_notes(out, stretch);
+    key_append_bytes(out, key);
+}
+
+void row_key_note(struct buffer *out, uint32_t stretch, bytes key, uint32_t part)
+{
+    row_key_notes_of(out, stretch, key);
+    append_packed(out, part, ID_WIDTH);
+}
+
+bool row_note_stretch_of(bytes key, uint32_t *out)
+{
+    if (key.len < 1 + 2 * ID_WIDTH || key.data[0] != ROW_TAG_NOTE)
+        return false;
+    *out = (uint32_t)unpack(key.data + 1, ID_WIDTH);
+    return true;
+}
+
+bool row_note_part_of(bytes key, uint32_t *out)
+{
+    if (key.len < 1 + 2 * ID_WIDTH || key.data[0] != ROW_TAG_NOTE)
+        return false;
+    *out = (uint32_t)unpack(key.data + key.len - ID_WIDTH, ID_WIDTH);
+    return true;
 }
 
 /* ---- ROWS ----------------------------------------------------------------------------------------- */

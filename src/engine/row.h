@@ -46,7 +46,8 @@ enum {
     ROW_TAG_TOTAL = 't',
     ROW_TAG_CUT = 'h',
     ROW_TAG_BUILD = 'b',
-    ROW_TAG_MANY = 'm'
+    ROW_TAG_MANY = 'm',
+    ROW_TAG_NOTE = 'w'
 };
 /* Counters (documents, bytes) of the documents whose order falls into one second. */
 void row_key_slice(struct buffer *out, unsigned lane, int64_t second);
@@ -63,6 +64,14 @@ void row_key_many(uint8_t out[ROW_MANY_BYTES], uint32_t index_id);
 enum { ROW_INDEX_HEAD_BYTES = 6, ROW_ARRIVAL_BYTES = 9 };
 void row_write_arrival(uint8_t out[ROW_ARRIVAL_BYTES], uint64_t birth_seq);
 uint64_t row_read_arrival(const uint8_t values[ROW_ARRIVAL_BYTES]);
+
+/* Start of all notes from a stretch of time on. */
+void row_key_notes(struct buffer *out, uint32_t stretch);
+/* Start of the notes of one key in it; the part follows. */
+void row_key_notes_of(struct buffer *out, uint32_t stretch, bytes key);
+void row_key_note(struct buffer *out, uint32_t stretch, bytes key, uint32_t part);
+bool row_note_stretch_of(bytes key, uint32_t *out);
+bool row_note_part_of(bytes key, uint32_t *out);
 
 /* ---- keys in SPACE_ROWS --------------------------------------------------------------------------------- */
 enum { ROW_TAG_LOCATOR = 'L', ROW_TAG_INDEX = 'I', ROW_TAG_BACKLOG = 'Q' };

@@ -54,6 +54,7 @@ struct collection_state {
     _Atomic bool is_unsettled;     /* emptied since the storage last gave its space back */
     _Atomic uint64_t garbage_rows; /* rows in SPACE_ROWS whose body was cut off */
     _Atomic bool has_leftovers;    /* bodies that were cut by mark may still lie there */
+    _Atomic uint32_t first_note;   /* a stretch before which there are no notes; 0: not known */
     time_ms next_walk_at;          /* purger only */
     struct index_progress progress[LIMIT_INDEXES]; /* by index id */
     unsigned references;                           /* descriptors; change_lock */
@@ -238,6 +239,14 @@ MUST_USE status document_key_split(const struct collection *collection, bytes jo
 /* True if this document was cut off: it is dead for ever, counted nowhere, and its body, if it can still
  * be met, is none. False says nothing, its body may be gone all the same. */
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp);
+
+/* ---- note.c ---- */
+/* The key of the row, in the arena of the request. */
+MUST_USE status note_lay_out(const struct request *request, const struct write_note *note,
+                             bytes *key_out);
+/* On the committing thread. */
+void note_put(struct engine *engine, struct storage_batch *batch, struct collection_state *state,
+              bytes row_key, bytes value);
 
 /* ---- index_backlog.c ---- */
 MUST_USE status backlogs_load(struct engine *engine, const struct collection *collection);

@@ -178,6 +178,8 @@ static status outline(struct write *write, struct write_op *op, struct step_of_w
     TRY(bounds_check(arena, step->collection, op));
     row_key_locator(&locator, op->key);
     TRY(buffer_finish(&locator, &step->locator_key));
+    if (op->note)
+        TRY(note_lay_out(write->request, op->note, &step->note_key));
     if (op->kind == WRITE_DELETE)
         return STATUS_OK;
     struct indexed_document document = { .collection = step->collection,

@@ -57,6 +57,7 @@ struct step_of_write {
     struct index_entries entries;
     struct document_change *change; /* NULL if the operation failed */
     bool is_birth;                  /* the document was not there before it */
+    bytes note_key;                 /* empty: no note */
 };
 
 /* A document that may have to leave a bounded collection. */

@@ -256,6 +256,16 @@ static status settle_late_deaths(struct write *write, time_ms now)
     return STATUS_OK;
 }
 
+static void put_notes(struct write *write, struct storage_batch *batch)
+{
+    for (size_t i = 0; i < write->op_count; i++) {
+        const struct step_of_write *step = &write->steps[i];
+        if (step->change && step->note_key.len > 0)
+            note_put(write->request->engine, batch, step->change->state, step->note_key,
+                     write->ops[i].note->value);
+    }
+}
+
 status write_stamp(struct commit *commit, struct storage_batch *batch)
 {
     struct write *write = commit->owner;
@@ -278,6 +288,7 @@ status write_stamp(struct commit *commit, struct storage_batch *batch)
         if (change->has_new)
             put_new(engine, batch, change);
     }
+    put_notes(write, batch);
     return STATUS_OK;
 }
 

@@ -52,6 +52,13 @@ void mongo_face_restart(struct mongo_face *f)
     open_face(f);
 }
 
+void mongo_face_crash(struct mongo_face *f)
+{
+    mongo_close(f->face);
+    world_crash(&f->world);
+    open_face(f);
+}
+
 /* ---- asking ----------------------------------------------------------------------------------------- */
 
 struct waiting {

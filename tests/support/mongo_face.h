@@ -34,6 +34,8 @@ void mongo_face_open_with(struct mongo_face *f, const struct mongo_options *opti
 void mongo_face_close(struct mongo_face *f);
 /* Stops and starts again, over the same rows. */
 void mongo_face_restart(struct mongo_face *f);
+/* Dies at this instant and starts again. */
+void mongo_face_crash(struct mongo_face *f);
 
 struct mongo_answer mongo_ask(struct mongo_face *f, const char *command, ...) WORLD_PRINTS(2);
 struct mongo_answer mongo_ask_document(struct mongo_face *f, bytes document);

@@ -45,6 +45,16 @@ static status decide(struct command *command, void *context, const struct select
     return STATUS_OK;
 }
 
+static status answer_existing(struct command *command, const struct modify *modify, bytes *out)
+{
+    const struct changing *changing = modify->context;
+    struct change_result result = {
+        .matched = 1, .changed = 1, .before = modify->before, .after = modify->after
+    };
+
+    return changing->wish->answer(command, changing->wish->context, &result, out);
+}
+
 static status update_existing(struct command *command, struct changing *changing,
                               const struct collection *collection, struct change_result *out)
 {
@@ -54,6 +64,8 @@ static status update_existing(struct command *command, struct changing *changing
                              .is_multi = changing->wish->is_multi,
                              .decide = decide,
                              .context = changing,
+                             .statement = changing->wish->statement,
+                             .answer = changing->wish->answer ? answer_existing : NULL,
                              .wants_documents = changing->wish->wants_documents };
 
     TRY(modify_choose(command, &modify, changing->wish->sort, changing->wish->hint));
@@ -83,6 +95,28 @@ static status make_document(struct command *command, struct changing *changing, 
     return STATUS_OK;
 }
 
+static status note_new(struct command *command, const struct change_wish *wish,
+                       const struct kept *kept, struct write_op *op)
+{
+    struct change_result result = { .is_upserted = true,
+                                    .upserted_id = kept->id,
+                                    .after = kept->bson };
+    struct buffer id = buffer_in(command->arena);
+    bytes answer;
+
+    if (!command->is_retryable)
+        return STATUS_OK;
+    if (wish->answer) {
+        TRY(wish->answer(command, wish->context, &result, &answer));
+    } else {
+        size_t begun = document_begin(&id);
+        document_append(&id, BYTES_LITERAL("_id"), kept->id);
+        document_end(&id, begun);
+        TRY(buffer_finish(&id, &answer));
+    }
+    return retry_note(command, op, wish->statement, 1, answer);
+}
+
 /* *is_there_out: somebody else was faster. */
 static status insert_new(struct command *command, struct changing *changing,
                          const struct collection *collection, bool is_last_attempt,
@@ -99,6 +133,7 @@ static status insert_new(struct command *command, struct changing *changing,
                            .key = kept.key,
                            .document = kept.bson,
                            .own_ttl = kept.own_ttl };
+    TRY(note_new(command, changing->wish, &kept, &op));
     TRY(document_write(&command->request, &op, 1, WRITE_EACH));
     if (op.outcome.code == EXISTS && !is_last_attempt) {
         *is_there_out = true;
@@ -181,6 +216,18 @@ static void note_upserted(struct updating *updating, size_t number, struct value
     document_end(out, row);
 }
 
+/* A statement that an earlier attempt has carried out: it has inserted a document, or changed one. */
+static void take_done(struct updating *updating, size_t number, bytes result)
+{
+    struct value id;
+
+    updating->matched++;
+    if (result.len > 0 && document_find(result, "_id", &id))
+        note_upserted(updating, number, id);
+    else
+        updating->changed++;
+}
+
 static status run_statement(struct command *command, struct updating *updating, size_t number,
                             bytes statement)
 {
@@ -208,7 +255,8 @@ static status run_statement(struct command *command, struct updating *updating, 
                                 .is_multi = argument_flag(given[MULTI], false),
                                 .is_upsert = argument_flag(given[UPSERT], false),
                                 .sort = argument_document(given[SORT]),
-                                .hint = given[HINT] };
+                                .hint = given[HINT],
+                                .statement = number };
     if (given[ARRAY_FILTERS].type == VALUE_ARRAY)
         wish.array_filters = value_document(given[ARRAY_FILTERS]);
     TRY(retry_check_single(command, wish.is_multi));
@@ -249,7 +297,7 @@ status serve_update(struct command *command)
     struct updating updating = { .upserted = buffer_in(command->arena) };
     struct argument_list list;
     struct write_errors errors;
-    bytes statement;
+    bytes statement, done;
     size_t count;
     bool has;
 
@@ -263,6 +311,10 @@ status serve_update(struct command *command)
     write_errors_begin(&errors, command->arena);
     for (size_t i = 0; i < count && (!is_ordered || errors.count == 0); i++) {
         TRY(command_list_next(command, &list, &statement, &has));
+        if (retry_is_done(command, i, &done)) {
+            take_done(&updating, i, done);
+            continue;
+        }
         status s = run_statement(command, &updating, i, statement);
         if (s.code != OK)
             TRY(write_errors_take(&errors, command, i, s));

@@ -4,6 +4,11 @@
 
 #include "front/mongo/modify.h"
 
+struct change_result;
+/* What is answered if this is made, for when it is asked for again. */
+typedef status change_answer(struct command *command, void *context,
+                             const struct change_result *result, bytes *out);
+
 struct change_wish {
     bytes name; /* of the collection */
     bytes filter;
@@ -13,7 +18,10 @@ struct change_wish {
     bool is_multi, is_upsert;
     bytes sort; /* which one, where one is wanted; a document */
     struct value hint;
-    bool wants_documents; /* as they were and are, of one document */
+    bool wants_documents;  /* as they were and are, of one document */
+    size_t statement;      /* of the command */
+    change_answer *answer; /* NULL: that it was done, and the _id of an upsert, are enough */
+    void *context;
 };
 
 struct change_result {

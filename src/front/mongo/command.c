@@ -273,11 +273,8 @@ static status run(struct command *command)
     else if (!(command->row->traits & TRAIT_NO_REQUEST))
         TRY(begin_request(command));
     if (command->has_txn_number && (command->row->traits & TRAIT_RETRYABLE)) {
-        bool is_answered;
         TRY(multi_meet_write(command));
-        TRY(retry_begin(command, &is_answered));
-        if (is_answered)
-            return STATUS_OK;
+        TRY(retry_begin(command));
     }
     return command->row->handler(command);
 }
@@ -413,8 +410,8 @@ static void finish(struct command *command, status outcome)
     if (command->row)
         note_end(command, outcome.code != OK);
     operation_end(command);
-    if (command->is_retryable) /* without the times: they are those of the reply */
-        retry_end(command, copy_answer(command, outcome));
+    if (command->is_retryable)
+        retry_end(command);
     bool is_aborted = command->multi_entry && has_failed(command, outcome);
     append_trap(command);
     append_times(command);

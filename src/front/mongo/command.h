@@ -52,6 +52,11 @@ struct command_row {
     const char *help;
 };
 
+struct retry_done {
+    uint32_t first, count; /* statements */
+    bytes result;
+};
+
 /* Everything in it lives in the arena of the message. */
 struct command {
     struct mongo *face;
@@ -68,8 +73,12 @@ struct command {
     /* Generic fields. */
     struct value lsid; /* VALUE_MISSING without one */
     bool has_txn_number;
-    bool is_retryable; /* its answer will be kept (retry.h) */
     int64_t txn_number;
+    bool is_retryable; /* each statement is carried out once (retry.h) */
+    bytes session_key;
+    uint32_t statement_base;
+    struct retry_done *done; /* statements that an earlier attempt has carried out, in order */
+    size_t done_count;
     enum multi_kind multi;
     struct value read_concern;       /* of a statement of a transaction */
     struct multi_entry *multi_entry; /* NULL outside of transactions */

@@ -18,9 +18,8 @@ static status decide(struct command *command, void *context, const struct select
 }
 
 /* One statement {q, limit}. */
-static status run_statement(struct command *command, bytes name,
-                            const struct collection *collection, bytes statement, bytes let,
-                            int64_t *deleted)
+static status run_statement(struct command *command, struct modify *modify, bytes statement,
+                            bytes let)
 {
     static const struct argument table[] = {
         {"q",          ARGUMENT_DOCUMENT,         true },
@@ -30,7 +29,6 @@ static status run_statement(struct command *command, bytes name,
     };
     enum { Q, LIMIT, COLLATION, HINT };
     struct value given[ARRAY_COUNT(table)];
-    struct modify modify = { .collection = collection, .name = name, .decide = decide };
 
     TRY(command_fields(command, "delete.deletes", statement, table, ARRAY_COUNT(table), given));
     int64_t limit = argument_number(given[LIMIT], 0);
@@ -38,14 +36,11 @@ static status run_statement(struct command *command, bytes name,
         return command_fail(command, ERROR_FailedToParse,
                             "The limit field in delete objects must be 0 or 1. Got %lld",
                             (long long)limit);
-    modify.is_multi = limit == 0;
-    TRY(retry_check_single(command, modify.is_multi));
-    TRY(condition_make(command, command->arena, value_document(given[Q]), let, &modify.condition));
-    TRY(modify_choose(command, &modify, BYTES_NONE, given[HINT]));
-    status s = collection ? modify_run(command, &modify) : STATUS_OK;
-    *deleted += modify.changed;
-    command->work.deleted += modify.changed;
-    return s;
+    modify->is_multi = limit == 0;
+    TRY(retry_check_single(command, modify->is_multi));
+    TRY(condition_make(command, command->arena, value_document(given[Q]), let, &modify->condition));
+    TRY(modify_choose(command, modify, BYTES_NONE, given[HINT]));
+    return modify->collection ? modify_run(command, modify) : STATUS_OK;
 }
 
 status serve_delete(struct command *command)
@@ -76,9 +71,17 @@ status serve_delete(struct command *command)
     bool is_ordered = argument_flag(given[ORDERED], true);
     write_errors_begin(&errors, command->arena);
     for (size_t i = 0; i < count && (!is_ordered || errors.count == 0); i++) {
+        struct modify modify = {
+            .collection = collection, .name = name, .decide = decide, .statement = i
+        };
         TRY(command_list_next(command, &list, &statement, &has));
-        status s = run_statement(command, name, collection, statement,
-                                 argument_document(given[LET]), &deleted);
+        if (retry_is_done(command, i, NULL)) {
+            deleted++;
+            continue;
+        }
+        status s = run_statement(command, &modify, statement, argument_document(given[LET]));
+        deleted += modify.changed;
+        command->work.deleted += modify.changed;
         if (s.code != OK)
             TRY(write_errors_take(&errors, command, i, s));
     }

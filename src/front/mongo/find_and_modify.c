@@ -4,6 +4,7 @@
 #include "front/mongo/change.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/projection.h"
+#include "front/mongo/retry.h"
 
 static const struct argument table[] = {
     {"query",                     ARGUMENT_DOCUMENT,         false},
@@ -46,13 +47,14 @@ static status decide_removal(struct command *command, void *context, const struc
 }
 
 /* The document, or what of it is wanted. */
-static status reply_value(struct command *command, const struct value *given, bytes document)
+static status append_value(struct command *command, const struct value *given, bytes document,
+                           struct buffer *out)
 {
     const struct projection *projection = NULL;
     struct condition *condition;
 
     if (document.len == 0) {
-        reply_null(&command->reply, "value");
+        reply_null(out, "value");
         return STATUS_OK;
     }
     TRY(condition_make(command, command->arena, argument_document(given[QUERY]),
@@ -67,13 +69,47 @@ static status reply_value(struct command *command, const struct value *given, by
         if (s.code != OK)
             return projection_fault(command->arena, &run, s, &command->fault);
     }
-    reply_document(&command->reply, "value", document);
+    reply_document(out, "value", document);
     return STATUS_OK;
 }
 
-static status remove_one(struct command *command, bytes name, const struct value *given)
+static void reply_answer(struct command *command, bytes answer)
 {
-    struct modify modify = { .name = name, .decide = decide_removal, .wants_documents = true };
+    struct document_walk walk = document_fields(answer);
+    struct field field;
+
+    while (document_next(&walk, &field))
+        document_append(&command->reply, field.name, field.value);
+}
+
+/* ---- removing --------------------------------------------------------------------------------------- */
+
+static status make_removal(struct command *command, const struct value *given, bytes removed,
+                           bytes *out)
+{
+    struct buffer answer = buffer_in(command->arena);
+    size_t begun = document_begin(&answer), last = reply_begin(&answer, "lastErrorObject");
+
+    reply_int32(&answer, "n", removed.len > 0);
+    document_end(&answer, last);
+    TRY(append_value(command, given, removed, &answer));
+    document_end(&answer, begun);
+    return buffer_finish(&answer, out);
+}
+
+static status answer_removal(struct command *command, const struct modify *modify, bytes *out)
+{
+    return make_removal(command, modify->context, modify->before, out);
+}
+
+static status remove_one(struct command *command, bytes name, struct value *given)
+{
+    struct modify modify = { .name = name,
+                             .decide = decide_removal,
+                             .context = given,
+                             .answer = answer_removal,
+                             .wants_documents = true };
+    bytes answer;
 
     TRY(condition_make(command, command->arena, argument_document(given[QUERY]),
                        argument_document(given[LET]), &modify.condition));
@@ -82,13 +118,32 @@ static status remove_one(struct command *command, bytes name, const struct value
     if (modify.collection)
         TRY(modify_run(command, &modify));
     command->work.deleted = modify.changed;
-    size_t last = reply_begin(&command->reply, "lastErrorObject");
-    reply_int32(&command->reply, "n", (int32_t)modify.changed);
-    document_end(&command->reply, last);
-    return reply_value(command, given, modify.changed ? modify.before : BYTES_NONE);
+    TRY(make_removal(command, given, modify.changed ? modify.before : BYTES_NONE, &answer));
+    reply_answer(command, answer);
+    return STATUS_OK;
 }
 
-static status update_one(struct command *command, bytes name, const struct value *given)
+/* ---- changing --------------------------------------------------------------------------------------- */
+
+static status answer_change(struct command *command, void *context,
+                            const struct change_result *result, bytes *out)
+{
+    const struct value *given = context;
+    struct buffer answer = buffer_in(command->arena);
+    size_t begun = document_begin(&answer), last = reply_begin(&answer, "lastErrorObject");
+
+    reply_int32(&answer, "n", result->matched || result->is_upserted ? 1 : 0);
+    reply_bool(&answer, "updatedExisting", result->matched > 0);
+    if (result->is_upserted)
+        document_append(&answer, BYTES_LITERAL("upserted"), result->upserted_id);
+    document_end(&answer, last);
+    TRY(append_value(command, given,
+                     argument_flag(given[NEW], false) ? result->after : result->before, &answer));
+    document_end(&answer, begun);
+    return buffer_finish(&answer, out);
+}
+
+static status update_one(struct command *command, bytes name, struct value *given)
 {
     struct change_wish wish = { .name = name,
                                 .filter = argument_document(given[QUERY]),
@@ -97,9 +152,11 @@ static status update_one(struct command *command, bytes name, const struct value
                                 .is_upsert = argument_flag(given[UPSERT], false),
                                 .sort = argument_document(given[SORT]),
                                 .hint = given[HINT],
-                                .wants_documents = true };
-    struct buffer *out = &command->reply;
+                                .wants_documents = true,
+                                .answer = answer_change,
+                                .context = given };
     struct change_result result;
+    bytes answer;
 
     if (given[ARRAY_FILTERS].type == VALUE_ARRAY)
         wish.array_filters = value_document(given[ARRAY_FILTERS]);
@@ -109,14 +166,9 @@ static status update_one(struct command *command, bytes name, const struct value
     command->work.upserted = result.is_upserted;
     if (command->explain)
         return STATUS_OK;
-    size_t last = reply_begin(out, "lastErrorObject");
-    reply_int32(out, "n", result.matched || result.is_upserted ? 1 : 0);
-    reply_bool(out, "updatedExisting", result.matched > 0);
-    if (result.is_upserted)
-        document_append(out, BYTES_LITERAL("upserted"), result.upserted_id);
-    document_end(out, last);
-    return reply_value(command, given,
-                       argument_flag(given[NEW], false) ? result.after : result.before);
+    TRY(answer_change(command, given, &result, &answer));
+    reply_answer(command, answer);
+    return STATUS_OK;
 }
 
 static status check(struct command *command, const struct value *given)
@@ -143,12 +195,16 @@ static status check(struct command *command, const struct value *given)
 status serve_find_and_modify(struct command *command)
 {
     struct value given[ARGUMENT_COUNT];
-    bytes name;
+    bytes name, done;
 
     _Static_assert(ARRAY_COUNT(table) == ARGUMENT_COUNT, "every argument has its place");
     TRY(command_arguments(command, table, ARGUMENT_COUNT, given));
     TRY(command_collection_name(command, &name));
     TRY(check(command, given));
+    if (retry_is_done(command, 0, &done) && done.len > 0) {
+        reply_answer(command, done);
+        return STATUS_OK;
+    }
     if (argument_flag(given[REMOVE], false))
         return remove_one(command, name, given);
     return update_one(command, name, given);

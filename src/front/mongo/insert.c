@@ -11,6 +11,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_build.h"
 #include "front/mongo/kept.h"
+#include "front/mongo/retry.h"
 #include "front/mongo/write_errors.h"
 
 /* Documents that were taken in, waiting for their commit. */
@@ -75,23 +76,38 @@ static size_t first_failure(const struct insertion *insertion)
     return at;
 }
 
+/* All or nothing, and one note for all, which only works if they follow each other in the list. */
+static status commit_whole(struct command *command, struct insertion *insertion)
+{
+    TRY(retry_note(command, &insertion->ops[0], insertion->numbers[0], insertion->count,
+                   BYTES_NONE));
+    TRY(document_write(&command->request, insertion->ops, insertion->count, WRITE_ALL_OR_NOTHING));
+    insertion->inserted += (int64_t)insertion->count;
+    return STATUS_OK;
+}
+
+/* Each of the first `count` for itself, with a note of its own. */
+static status write_each(struct command *command, struct insertion *insertion, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        TRY(retry_note(command, &insertion->ops[i], insertion->numbers[i], 1, BYTES_NONE));
+    return document_write(&command->request, insertion->ops, count, WRITE_EACH);
+}
+
 /* Everything in front of the first failure; that one is noted. */
 static status commit_in_order(struct command *command, struct insertion *insertion)
 {
-    status s = document_write(&command->request, insertion->ops, insertion->count,
-                              WRITE_ALL_OR_NOTHING);
+    status s = commit_whole(command, insertion);
 
-    if (s.code == OK) {
-        insertion->inserted += (int64_t)insertion->count;
+    if (s.code == OK)
         return s;
-    }
     size_t failed = first_failure(insertion);
     if (failed == insertion->count)
         return s;
     status why = insertion->ops[failed].outcome;
     if (failed > 0) {
         /* Each for itself: whoever wrote in between may have taken one of the ids. */
-        TRY(document_write(&command->request, insertion->ops, failed, WRITE_EACH));
+        TRY(write_each(command, insertion, failed));
         for (size_t i = 0; i < failed; i++) {
             TRY(note_outcome(command, insertion, i));
             if (insertion->errors.count > 0)
@@ -102,9 +118,15 @@ static status commit_in_order(struct command *command, struct insertion *inserti
     return note_outcome(command, insertion, failed);
 }
 
+/* One note for all is cheaper than many, so that is tried first. */
 static status commit_each(struct command *command, struct insertion *insertion)
 {
-    TRY(document_write(&command->request, insertion->ops, insertion->count, WRITE_EACH));
+    size_t last = insertion->count - 1;
+    bool is_row = insertion->numbers[last] - insertion->numbers[0] == last;
+
+    if (command->is_retryable && is_row && commit_whole(command, insertion).code == OK)
+        return STATUS_OK;
+    TRY(write_each(command, insertion, insertion->count));
     for (size_t i = 0; i < insertion->count; i++)
         TRY(note_outcome(command, insertion, i));
     return STATUS_OK;
@@ -160,6 +182,11 @@ static status insert_all(struct command *command, struct insertion *insertion,
         TRY(command_list_next(command, list, &document, &has));
         if (!has)
             break;
+        if (retry_is_done(command, number, NULL)) {
+            TRY(commit(command, insertion)); /* what one note tells of follows each other */
+            insertion->inserted += !is_over(insertion);
+            continue;
+        }
         TRY(take(command, insertion, number, document));
         if (insertion->count == LIMIT_WRITE_COMMAND_COMMIT)
             TRY(commit(command, insertion));
@@ -207,9 +234,12 @@ status serve_insert(struct command *command)
     bytes document;
     bool has;
     TRY(command_list_next(command, &list, &document, &has));
-    TRY(take(command, insertion, 0, document));
+    insertion->inserted = retry_is_done(command, 0, NULL);
+    if (insertion->inserted == 0)
+        TRY(take(command, insertion, 0, document));
     if (insertion->count == 0)
         return reply_inserted(command, insertion);
+    TRY(retry_note(command, insertion->ops, 0, 1, BYTES_NONE));
     command->context = insertion;
     return command_commit(command, insertion->ops, 1, WRITE_EACH, reply_one);
 }

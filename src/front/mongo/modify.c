@@ -14,6 +14,7 @@
 #include "front/mongo/hint.h"
 #include "front/mongo/index_build.h"
 #include "front/mongo/projection.h"
+#include "front/mongo/retry.h"
 
 enum {
     ATTEMPTS_MAX = 1000,
@@ -85,6 +86,17 @@ static status decide(struct command *command, struct modify *modify, const struc
     return STATUS_OK;
 }
 
+/* Of one document: what it did is noted with it. */
+static status write_one(struct command *command, struct modify *modify, struct write_op *op)
+{
+    bytes answer = BYTES_NONE;
+
+    if (command->is_retryable && modify->answer)
+        TRY(modify->answer(command, modify, &answer));
+    TRY(retry_note(command, op, modify->statement, 1, answer));
+    return document_write(&command->request, op, 1, WRITE_EACH);
+}
+
 /* ---- a document that somebody else has changed ------------------------------------------------------ */
 
 static bool is_overtaken(status outcome)
@@ -133,7 +145,7 @@ static status settle_one(struct command *command, struct modify *modify, struct 
             modify->matched += *is_done_out;
             return STATUS_OK;
         }
-        TRY(document_write(&command->request, &op, 1, WRITE_EACH));
+        TRY(write_one(command, modify, &op));
         if (is_overtaken(op.outcome))
             continue;
         TRY(index_outcome(command, &op));
@@ -158,7 +170,7 @@ static status change_found(struct command *command, struct modify *modify, struc
         modify->changed++;
         return STATUS_OK;
     }
-    TRY(document_write(&command->request, op, 1, WRITE_EACH));
+    TRY(write_one(command, modify, op));
     if (is_overtaken(op->outcome)) {
         *is_overtaken_out = true;
         return STATUS_OK;

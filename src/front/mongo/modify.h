@@ -13,6 +13,10 @@ enum modify_verdict {
 typedef status modify_decide(struct command *command, void *context, const struct select_row *row,
                              enum modify_verdict *verdict_out, bytes *after_out);
 
+struct modify;
+/* What is answered if the change is made, for when it is asked for again; `before` and `after` are there. */
+typedef status modify_answer(struct command *command, const struct modify *modify, bytes *out);
+
 struct modify {
     const struct collection *collection;
     bytes name;
@@ -25,6 +29,8 @@ struct modify {
     const struct index *hint;
     modify_decide *decide;
     void *context;
+    size_t statement;      /* of the command */
+    modify_answer *answer; /* NULL: that it was done is enough */
     /* Results. */
     int64_t matched, changed;
     /* Of a modification of one document: as it was, and as it is now, as clients see it; in the arena of

@@ -1,13 +1,14 @@
-/* Retry: what the writes of each session were answered.
+/* Retry: which write of each session is the newest, and which is under way.
  *
- * A session numbers its writes upwards and has one under way at a time, so only its last answer is kept: a
- * higher number takes its place, a lower one is refused. Answers are kept in memory for as long as a
- * session lives idle; a server that was restarted has forgotten them, and carries a repeated write out
- * again. When there is no room, the session that was idle longest is forgotten.
+ * A session numbers its writes upwards and has one under way at a time, so a lower number is refused. What is needed
+ * to answer a write again is kept with the documents that it wrote (retry_note.c), and looked for when a
+ * number comes again or a session is not known here: because it is new, because the server was restarted, or because it was
+ * forgotten to make room. So nothing depends on what this table remembers but that two connections never carry out the
+ * same write at once.
  *
- *   IDLE -> RUNNING [retry_begin]   RUNNING -> IDLE [retry_end, with the answer or without]
+ *   IDLE -> RUNNING [retry_begin]   RUNNING -> IDLE [retry_end]
  *
- * Threads: a lock, held for a search in one bucket and a copy; nothing is called under it. Whoever waits for
+ * Threads: a lock, held for a search in one bucket; nothing is called under it. Whoever waits for
  * a RUNNING write waits on a condition. */
 #include "front/mongo/retry.h"
 
@@ -19,8 +20,7 @@ struct entry {
     size_t lsid_len;
     int64_t number;
     bool is_running;
-    uint8_t *reply; /* NULL: not answered */
-    size_t reply_len;
+    bool is_known; /* the number is the newest, wherever it was written */
     time_ms used_at;
 };
 
@@ -28,7 +28,6 @@ struct retry_table {
     pthread_mutex_t lock;
     pthread_cond_t is_ended;
     size_t count;
-    size_t bytes;
     struct entry *buckets[BUCKETS];
     size_t sweep_at; /* the bucket in which old entries are looked for next */
 };
@@ -44,17 +43,8 @@ struct retry_table *retry_table_open(void)
     return table;
 }
 
-static void forget_reply(struct retry_table *table, struct entry *entry)
-{
-    table->bytes -= entry->reply_len;
-    memory_give(entry->reply);
-    entry->reply = NULL;
-    entry->reply_len = 0;
-}
-
 static void give(struct retry_table *table, struct entry *entry)
 {
-    forget_reply(table, entry);
     memory_give(entry->lsid);
     memory_give(entry);
     table->count--;
@@ -85,12 +75,11 @@ static struct entry **find_place(struct retry_table *table, bytes lsid)
     return at;
 }
 
-/* Old ones of one bucket go at each new one, so that all are looked at in turn. Past the limits age does
+/* Old ones of one bucket go at each new one, so that all are looked at in turn. Past the limit age does
  * not matter. */
 static void sweep(struct retry_table *table, time_ms now)
 {
-    bool is_full = table->count >= LIMIT_RETRYABLE_SESSIONS ||
-                   table->bytes >= LIMIT_RETRYABLE_BYTES;
+    bool is_full = table->count >= LIMIT_RETRYABLE_SESSIONS;
     size_t buckets = is_full ? BUCKETS : 1;
 
     for (size_t i = 0; i < buckets; i++) {
@@ -105,8 +94,7 @@ static void sweep(struct retry_table *table, time_ms now)
                 at = &entry->next;
             }
         }
-        if (is_full && table->count < LIMIT_RETRYABLE_SESSIONS / 2 &&
-            table->bytes < LIMIT_RETRYABLE_BYTES / 2)
+        if (is_full && table->count < LIMIT_RETRYABLE_SESSIONS / 2)
             return;
     }
 }
@@ -133,21 +121,35 @@ static struct entry *add_entry(struct retry_table *table, bytes lsid, time_ms no
 
 /* ---- the way of a write ----------------------------------------------------------------------------- */
 
-static bytes lsid_of(const struct command *command)
+/* What drivers send is {id: <UUID>}, whose 16 bytes are enough; everything else is taken whole. */
+static bytes session_of(const struct command *command)
 {
-    return command->lsid.type == VALUE_DOCUMENT ? value_document(command->lsid) : BYTES_NONE;
+    enum { UUID_BYTES = 16 };
+    struct field field;
+
+    if (command->lsid.type != VALUE_DOCUMENT)
+        return BYTES_NONE;
+    bytes lsid = value_document(command->lsid);
+    struct document_walk walk = document_fields(lsid);
+    if (document_next(&walk, &field) && walk.rest.len == 0 &&
+        bytes_equal(field.name, BYTES_LITERAL("id")) && field.value.type == VALUE_BINARY) {
+        struct value_binary id = value_binary(field.value);
+        if (id.content.len == UUID_BYTES)
+            return id.content;
+    }
+    return lsid;
 }
 
-enum outcome { OUTCOME_RUN, OUTCOME_ANSWERED, OUTCOME_OLD, OUTCOME_WAIT, OUTCOME_NO_MEMORY };
+enum outcome { OUTCOME_RUN, OUTCOME_LOOK, OUTCOME_OLD, OUTCOME_WAIT, OUTCOME_NO_MEMORY };
 
 /* Under the lock. */
-static enum outcome enter(struct retry_table *table, struct command *command, bytes lsid,
-                          bytes *reply_out, int64_t *newest_out)
+static enum outcome enter(struct retry_table *table, struct command *command, bytes session,
+                          int64_t *newest_out)
 {
-    struct entry *entry = *find_place(table, lsid);
+    struct entry *entry = *find_place(table, session);
 
     if (!entry)
-        entry = add_entry(table, lsid, command->request.now);
+        entry = add_entry(table, session, command->request.now);
     if (!entry)
         return OUTCOME_NO_MEMORY;
     *newest_out = entry->number;
@@ -155,27 +157,22 @@ static enum outcome enter(struct retry_table *table, struct command *command, by
         return OUTCOME_OLD;
     if (entry->is_running)
         return OUTCOME_WAIT;
+    bool is_new = entry->is_known && command->txn_number > entry->number;
     entry->used_at = command->request.now;
-    if (command->txn_number == entry->number && entry->reply) {
-        bytes kept = bytes_of(entry->reply, entry->reply_len);
-        return arena_copy(command->arena, kept, reply_out).code == OK ? OUTCOME_ANSWERED
-                                                                      : OUTCOME_NO_MEMORY;
-    }
-    forget_reply(table, entry);
     entry->number = command->txn_number;
     entry->is_running = true;
-    return OUTCOME_RUN;
+    return is_new ? OUTCOME_RUN : OUTCOME_LOOK;
 }
 
-static bool is_running(struct retry_table *table, bytes lsid)
+static bool is_running(struct retry_table *table, bytes session)
 {
-    const struct entry *entry = *find_place(table, lsid);
+    const struct entry *entry = *find_place(table, session);
 
     return entry && entry->is_running;
 }
 
 /* Until the write that the session has under way has ended; false if that takes too long. */
-static bool wait_for(struct retry_table *table, bytes lsid)
+static bool wait_for(struct retry_table *table, bytes session)
 {
     struct wait_limit limit = wait_limit_from_now(WAIT_MS);
     bool is_in_time = true;
@@ -183,54 +180,66 @@ static bool wait_for(struct retry_table *table, bytes lsid)
     if (!block_begin())
         return false;
     pthread_mutex_lock(&table->lock);
-    while (is_in_time && is_running(table, lsid))
+    while (is_in_time && is_running(table, session))
         is_in_time = wait_on(&table->is_ended, &table->lock, &limit);
     pthread_mutex_unlock(&table->lock);
     block_end();
     return is_in_time;
 }
 
-static void append_answer(struct command *command, bytes reply)
+static status refuse_old(struct command *command, int64_t newest)
 {
-    struct document_walk walk = document_fields(reply);
-    struct field field;
-
-    while (document_next(&walk, &field)) {
-        if (!bytes_equal(field.name, BYTES_LITERAL("ok")))
-            document_append(&command->reply, field.name, field.value);
-    }
+    return command_fail(command, ERROR_TransactionTooOld,
+                        "Retryable write with txnNumber %lld is prohibited on this session because "
+                        "a newer retryable write with txnNumber %lld has already started on it.",
+                        (long long)command->txn_number, (long long)newest);
 }
 
-status retry_begin(struct command *command, bool *is_answered_out)
+/* What was written tells more than this table knows. The command is RUNNING. */
+static status look(struct command *command, bytes session)
 {
     struct retry_table *table = command->face->retries;
-    bytes lsid = lsid_of(command), reply = BYTES_NONE;
+    int64_t newest;
+
+    TRY(retry_look(command, session, &newest));
+    pthread_mutex_lock(&table->lock);
+    struct entry *entry = *find_place(table, session);
+    ASSERT(entry && entry->is_running);
+    entry->is_known = true;
+    if (newest > entry->number)
+        entry->number = newest;
+    pthread_mutex_unlock(&table->lock);
+    return newest > command->txn_number ? refuse_old(command, newest) : STATUS_OK;
+}
+
+status retry_begin(struct command *command)
+{
+    struct retry_table *table = command->face->retries;
+    bytes session = session_of(command);
     int64_t newest = 0;
 
-    *is_answered_out = false;
-    if (lsid.len == 0)
+    if (session.len == 0)
         return command_fail(command, ERROR_InvalidOptions,
                             "Transaction number requires a session ID to also be specified");
+    if (session.len > LIMIT_SESSION_BYTES)
+        return command_fail(command, ERROR_InvalidOptions, "lsid has %zu bytes, limit %d",
+                            session.len, LIMIT_SESSION_BYTES);
+    TRY(retry_read_base(command));
     enum outcome outcome;
     do {
         pthread_mutex_lock(&table->lock);
-        outcome = enter(table, command, lsid, &reply, &newest);
+        outcome = enter(table, command, session, &newest);
         pthread_mutex_unlock(&table->lock);
-    } while (outcome == OUTCOME_WAIT && wait_for(table, lsid));
+    } while (outcome == OUTCOME_WAIT && wait_for(table, session));
+    command->is_retryable = outcome == OUTCOME_RUN || outcome == OUTCOME_LOOK;
+    command->session_key = session;
     switch (outcome) {
     case OUTCOME_RUN:
-        command->is_retryable = true;
         return STATUS_OK;
-    case OUTCOME_ANSWERED:
-        append_answer(command, reply);
-        *is_answered_out = true;
-        return STATUS_OK;
+    case OUTCOME_LOOK:
+        return look(command, session);
     case OUTCOME_OLD:
-        return command_fail(command, ERROR_TransactionTooOld,
-                            "Retryable write with txnNumber %lld is prohibited on this session "
-                            "because a newer retryable write with txnNumber %lld has already "
-                            "started on it.",
-                            (long long)command->txn_number, (long long)newest);
+        return refuse_old(command, newest);
     case OUTCOME_WAIT:
         return status_of(BUSY, "the same write is still being carried out; try again");
     case OUTCOME_NO_MEMORY:
@@ -239,22 +248,14 @@ status retry_begin(struct command *command, bool *is_answered_out)
     return status_of(OUT_OF_MEMORY, "no memory to remember the write");
 }
 
-void retry_end(struct command *command, bytes reply)
+void retry_end(struct command *command)
 {
     struct retry_table *table = command->face->retries;
-    uint8_t *copy = reply.len > 0 ? memory_take(reply.len) : NULL;
 
-    if (copy)
-        memcpy(copy, reply.data, reply.len);
     pthread_mutex_lock(&table->lock);
-    struct entry *entry = *find_place(table, lsid_of(command));
+    struct entry *entry = *find_place(table, command->session_key);
     ASSERT(entry && entry->is_running);
     entry->is_running = false;
-    if (copy) {
-        entry->reply = copy;
-        entry->reply_len = reply.len;
-        table->bytes += reply.len;
-    }
     pthread_cond_broadcast(&table->is_ended);
     pthread_mutex_unlock(&table->lock);
 }
