@@ -130,6 +130,9 @@
 /* What one stage of a pipeline may hold, in bytes; stages of one pipeline. */
 #define LIMIT_PIPELINE_STAGE_BYTES (100 * 1024 * 1024)
 #define LIMIT_PIPELINE_STAGES 1000
+/* Rows that windows are computed of, over all rows, where they are computed anew; rows made by $densify. */
+#define LIMIT_PIPELINE_WINDOW_STEPS UINT64_C(100000000)
+#define LIMIT_PIPELINE_DENSIFIED_ROWS 500000
 /* Pipelines within each other. */
 #define LIMIT_PIPELINE_DEPTH 20
 #define LIMIT_VIEW_DEPTH 20 /* views below a view */

@@ -89,6 +89,8 @@ MUST_USE status formula_zone(struct arena *arena, struct value name, const struc
 MUST_USE status formula_sorted(struct arena *arena, const struct formula *elements,
                                const struct order *order, bool is_descending,
                                const struct formula **out);
+/* Is it the name of a unit of time? */
+bool formula_is_unit(bytes name);
 /* How many arguments an operator takes. */
 struct formula_arity {
     size_t least, most;

@@ -22,6 +22,9 @@ bool date_split(int64_t local_ms, struct date_parts *out);
 bool date_join(const struct date_parts *parts, int64_t *local_ms_out);
 /* The same by iso_year, iso_week and iso_weekday. */
 bool date_join_iso(const struct date_parts *parts, int64_t *local_ms_out);
+/* A date moved by units of time, which have the names that formula_is_unit knows. False past the range. */
+bool date_move(const struct zone *zone, int64_t utc_ms, bytes unit, int64_t amount,
+               int64_t *utc_ms_out);
 int64_t date_floor_divide(int64_t a, int64_t b);
 
 /* The zone that an argument names; UTC if it is not given. *is_null_out if it is null. */

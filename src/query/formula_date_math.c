@@ -37,6 +37,16 @@ static const struct {
     [UNIT_MILLISECOND] = { "millisecond", 0,  1                           },
 };
 
+static bool find_unit(bytes name, enum unit *out)
+{
+    for (size_t i = 0; i < UNITS; i++) {
+        *out = (enum unit)i;
+        if (bytes_equal(name, bytes_of_text(units[i].name)))
+            return true;
+    }
+    return false;
+}
+
 static status take_unit(const struct formula *call, struct formula_run *run, size_t at,
                         const char *name, enum unit *out, bool *is_null_out)
 {
@@ -50,11 +60,8 @@ static status take_unit(const struct formula *call, struct formula_run *run, siz
     if (value.type != VALUE_STRING)
         return formula_refuse(run, 5439013, "%s requires 'unit' to be a string, but got %s", name,
                               value_type_name(value.type));
-    for (size_t i = 0; i < UNITS; i++) {
-        *out = (enum unit)i;
-        if (bytes_equal(value_text(value), bytes_of_text(units[i].name)))
-            return STATUS_OK;
-    }
+    if (find_unit(value_text(value), out))
+        return STATUS_OK;
     return formula_refuse(run, 9,
                           "%s parameter 'unit' value cannot be recognized as a time unit: %.*s",
                           name, (int)value_text(value).len, (const char *)value_text(value).data);
@@ -138,6 +145,23 @@ static bool add_units(const struct zone *zone, int64_t utc_ms, enum unit unit, i
     if (is_local)
         *out = zone_to_utc(zone, *out);
     return true;
+}
+
+bool formula_is_unit(bytes name)
+{
+    enum unit unit;
+
+    return find_unit(name, &unit);
+}
+
+bool date_move(const struct zone *zone, int64_t utc_ms, bytes unit_name, int64_t amount,
+               int64_t *out)
+{
+    struct date_parts parts;
+    enum unit unit;
+
+    return find_unit(unit_name, &unit) && date_split(utc_ms, &parts) &&
+           add_units(zone, utc_ms, unit, amount, out);
 }
 
 /* startDate, unit, amount, timezone */

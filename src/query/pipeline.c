@@ -188,6 +188,29 @@ status pipeline_put(struct pipeline_run *run, struct operator* o, bytes row, str
     return apply_steps(run, o, row, out);
 }
 
+status pipeline_set(struct pipeline_run *run, struct arena *arena, bytes path, struct value value,
+                    bytes row, bytes *out)
+{
+    bool is_missing = value.type == VALUE_MISSING;
+    const struct update_step step = { .kind = is_missing ? UPDATE_UNSET : UPDATE_SET,
+                                      .path = path,
+                                      .value = value };
+    struct update_run changing = { .arena = arena, .now = run->formulas.now };
+    struct update_result result;
+    struct update update = { 0 };
+    int32_t refusal = 0;
+
+    status s = update_join(arena, &step, 1, &update, &refusal);
+    if (s.code == OK)
+        s = update_apply(&update, &changing, row, &result);
+    if (s.code != OK) {
+        run->refusal = refusal ? refusal : changing.refusal;
+        return status_fail(run->formulas.arena, s.code, "%s", s.message);
+    }
+    *out = result.document;
+    return STATUS_OK;
+}
+
 /* The row with the array replaced by one element, and perhaps its position. */
 static status put_element(struct pipeline_run *run, struct operator* o, struct value element,
                           int64_t position, bytes *out)
@@ -289,6 +312,14 @@ status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *
         return pull_facet(run, number, out, has_out);
     case STAGE_REDACT:
         return pull_redact(run, number, out, has_out);
+    case STAGE_WINDOW:
+        if (!o->is_filled)
+            TRY(window_fill(run, number));
+        return sort_next(o, out, has_out);
+    case STAGE_DENSIFY:
+        if (!o->is_filled)
+            TRY(densify_fill(run, number));
+        return sort_next(o, out, has_out);
     case STAGE_BUCKETS:
         if (!o->is_filled)
             TRY(buckets_fill(run, number));

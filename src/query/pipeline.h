@@ -16,6 +16,7 @@
 #include "query/order.h"
 #include "query/projection.h"
 #include "query/tree.h"
+#include "query/window.h"
 
 enum stage_kind {
     STAGE_MATCH,
@@ -33,39 +34,9 @@ enum stage_kind {
     STAGE_UNION,        /* the rows, then those of another collection */
     STAGE_FACET,        /* one document: what each of several pipelines makes of the rows */
     STAGE_BUCKETS,      /* so many groups of about the same size, by the order of a value */
+    STAGE_WINDOW,       /* values for each row of the rows around it */
+    STAGE_DENSIFY,      /* rows for values that are missing between others */
     STAGE_REDACT,       /* what `formula` lets through, document by document within each other */
-};
-
-enum accumulator_kind {
-    ACCUMULATE_SUM,
-    ACCUMULATE_AVERAGE,
-    ACCUMULATE_MIN,
-    ACCUMULATE_MAX,
-    ACCUMULATE_FIRST,
-    ACCUMULATE_LAST,
-    ACCUMULATE_PUSH,
-    ACCUMULATE_ADD_TO_SET,
-    ACCUMULATE_MERGE,
-    ACCUMULATE_DEVIATION,
-    ACCUMULATE_DEVIATION_OF_SAMPLE,
-    ACCUMULATE_PERCENTILE, /* see `shares` */
-    ACCUMULATE_FIRST_N,
-    ACCUMULATE_LAST_N,
-    ACCUMULATE_MAX_N,
-    ACCUMULATE_MIN_N,
-    ACCUMULATE_TOP, /* by `order` */
-    ACCUMULATE_TOP_N,
-    ACCUMULATE_BOTTOM,
-    ACCUMULATE_BOTTOM_N,
-};
-
-struct accumulator {
-    bytes name;
-    enum accumulator_kind kind;
-    const struct formula *of;
-    const struct formula *n; /* how many, where that is asked; of the id of the group */
-    const struct order *order;
-    struct value shares; /* a number from 0 to 1, or an array of them */
 };
 
 /* A variable of the stages inside. */
@@ -108,6 +79,10 @@ struct stage {
     bytes depth_field; /* of a graph: where it is put; may be empty */
     const struct facet *facets;
     size_t facet_count;
+    const struct window
+        *windows; /* in partitions by `formula`, sorted by `order`; both may be NULL */
+    size_t window_count;
+    const struct densify *densify;
 };
 
 struct pipeline {

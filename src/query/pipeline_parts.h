@@ -67,6 +67,9 @@ status pipeline_too_much(struct pipeline_run *run, const char *what);
 /* The row with a value at the path of the first step, taken away if it is missing. */
 MUST_USE status pipeline_put(struct pipeline_run *run, struct operator* operator, bytes row,
                              struct value value, bytes *out);
+/* The same at any path; the result is in `arena`. */
+MUST_USE status pipeline_set(struct pipeline_run *run, struct arena *arena, bytes path,
+                             struct value value, bytes row, bytes *out);
 /* From the beginning, with another source. */
 void pipeline_restart(struct pipeline_run *run, const struct pipeline_source *source);
 /* What a run inside of another one has failed with. */
@@ -91,6 +94,9 @@ MUST_USE status pull_facet(struct pipeline_run *run, size_t number, bytes *out, 
 MUST_USE status pull_redact(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 /* pipeline_bucket.c */
 MUST_USE status buckets_fill(struct pipeline_run *run, size_t number);
+/* pipeline_window.c, pipeline_densify.c */
+MUST_USE status window_fill(struct pipeline_run *run, size_t number);
+MUST_USE status densify_fill(struct pipeline_run *run, size_t number);
 /* pipeline_group.c */
 MUST_USE status group_fill(struct pipeline_run *run, size_t number);
 MUST_USE status group_next(struct pipeline_run *run, struct operator* operator, bytes * out,

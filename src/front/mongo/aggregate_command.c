@@ -61,7 +61,8 @@ static bool gathers_all(const struct aggregating *aggregating)
         enum stage_kind kind = aggregating->pipeline->stages[i].kind;
         if (kind == STAGE_GROUP || kind == STAGE_SORT || kind == STAGE_COUNT)
             return true;
-        if (kind == STAGE_FACET || kind == STAGE_BUCKETS)
+        if (kind == STAGE_FACET || kind == STAGE_BUCKETS || kind == STAGE_WINDOW ||
+            kind == STAGE_DENSIFY)
             return true;
         if (kind == STAGE_SKIP || kind == STAGE_LIMIT || kind == STAGE_SAMPLE)
             return false;
@@ -372,6 +373,8 @@ static void judge_stages(struct aggregating *aggregating, const struct pipeline 
         case STAGE_SAMPLE:
         case STAGE_FACET:
         case STAGE_BUCKETS:
+        case STAGE_WINDOW:
+        case STAGE_DENSIFY:
             aggregating->is_resumable = aggregating->has_keys = false;
             break;
         }

@@ -410,6 +410,10 @@ void mongo_describe_operators(struct buffer *out)
     buffer_append_text(out, "\n## Accumulators\n\n| accumulator | takes | what it gives |\n"
                             "|---|---|---|\n");
     accumulator_describe(out);
+    buffer_append_text(out, "\n## Functions of windows\n\n$setWindowFields knows all accumulators, "
+                            "and these:\n\n| function | takes a window | what it gives |\n"
+                            "|---|---|---|\n");
+    pipeline_describe_windows(out);
     buffer_append_text(out, "\n## Expressions\n\nArguments with `?` may be left out.\n\n"
                             "| operator | arguments | what it gives |\n|---|---|---|\n");
     formula_describe(out);

@@ -32,6 +32,8 @@ MUST_USE status pipeline_add_sort(struct pipeline_parser *p, bytes path, bool is
 /* The accumulators of `output`; without one, a count. */
 MUST_USE status pipeline_parse_output(struct pipeline_parser *p, struct value output,
                                       struct stage *stage);
+/* One line of a table for each function of windows. */
+void pipeline_describe_windows(struct buffer *out);
 bool pipeline_is_named(bytes name, const char *text);
 
 #endif

@@ -251,6 +251,11 @@ TEST(mongo_pipeline, buckets_and_redactions_are_as_documented)
     run_table("buckets");
 }
 
+TEST(mongo_pipeline, windows_fill_and_densify_as_documented)
+{
+    run_table("windows");
+}
+
 TEST(mongo_pipeline, accumulators_give_what_is_documented)
 {
     run_table("accumulators");
