@@ -333,7 +333,7 @@ TEST(mongo_transaction, it_ends_with_its_session)
     CHECK_FAULT(STATEMENT(&f, "s", 1, "'find':'c'"), 251);
     CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':4}]}"));
     CHECK_DONE(FIRST(&f, "s", 2, "'insert':'c','documents':[{'_id':5}]"));
-    mongo_stop(f.face);
+    mongo_protocol()->on_stop(f.face);
     CHECK_FAULT(COMMIT(&f, "s", 2), 251);
     CHECK_FAULT(FIRST(&f, "s", 3, "'find':'c'"), 91);
     CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':5}]}"));
