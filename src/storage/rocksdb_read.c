@@ -102,8 +102,8 @@ void rocks_value_release(struct storage *storage, struct storage_value *value)
 
 /* ---- scans ---------------------------------------------------------------------------------------- */
 
-/* What a scan of a long stretch reads at once. */
-enum { BULK_READ_BYTES = 512 * 1024 };
+/* What a scan of a long stretch reads at once: what a processor keeps near while it works through it. */
+enum { BULK_READ_BYTES = 128 * 1024 };
 
 enum scan_position {
     SCAN_UNPLACED, /* nothing sought yet */

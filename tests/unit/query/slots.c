@@ -159,6 +159,34 @@ TEST(query_slots, documents_that_move_between_pages_come_once_at_most)
     check_pages(ON_ROCKSDB, 99);
 }
 
+/* The same question put so that no comparison can be looked at first. */
+TEST(query_slots, a_comparison_that_is_looked_at_first_changes_nothing)
+{
+    static const struct {
+        const char *where, *plainly;
+    } rows[] = {
+        {"c.x = 7",                                "NOT (c.x != 7)"                            },
+        { "7.0 = c.x AND c.n > 300",               "NOT (c.x != 7) AND c.n > 300"              },
+        { "c.n > 300 AND (c.x = 7 AND c.n < 900)", "NOT (c.x != 7) AND c.n > 300 AND c.n < 900"},
+        { "c.x = 7 OR c.x = 9",                    "NOT (c.x != 7) OR NOT (c.x != 9)"          },
+        { "c.x = '7'",                             "NOT (c.x != '7')"                          },
+        { "c.x = null",                            "NOT (c.x != null)"                         },
+        { "c.missing = 7",                         "NOT (c.missing != 7)"                      },
+        { "c.x = undefined",                       "NOT (c.x != undefined)"                    },
+        { "c.x = 7 AND c.x = 8",                   "NOT (c.x != 7) AND NOT (c.x != 8)"         },
+        { "c.inner.x = 7",                         "NOT (c.inner.x != 7)"                      },
+    };
+    struct world w;
+
+    fill(&w, ON_MEMORY);
+    EACH_ROW(rows, r) {
+        const char *sql = arena_format(w.arena, "SELECT VALUE c._id FROM c WHERE %s", r->where);
+        const char *plain = arena_format(w.arena, "SELECT VALUE c._id FROM c WHERE %s", r->plainly);
+        CHECK_STRING(ask(&w, "c", sql, NULL, NULL), ask(&w, "c", plain, NULL, NULL));
+    }
+    world_close(&w);
+}
+
 TEST(query_slots, filters_leave_the_dead_out)
 {
     struct world w;
