@@ -60,6 +60,32 @@ test("an update of many documents can be killed in the middle", async () => {
     await failed;
 });
 
+test("an index build that is killed fails, and leaves nothing behind", async () => {
+    const slow = await fill();
+    for (let round = 0; round < 20; round++) {
+        let isOver = false;
+        const build = slow.createIndex({ a: 1, _id: -1 }).then(() => "built", (error) => error.code);
+        const over = build.finally(() => (isOver = true));
+        while (!isOver) {
+            const stages = [{ $currentOp: { allUsers: true } }, { $match: { "command.createIndexes": "slow" } }];
+            for (const row of await watcher.db("admin").aggregate(stages).toArray())
+                await admin({ killOp: 1, op: row.opid });
+        }
+        const outcome = await over;
+        if (outcome === 276) return equal((await slow.listIndexes().toArray()).length, 1);
+        equal(outcome, "built", "it was faster than the look at it");
+        await slow.dropIndexes();
+    }
+    throw new Error("every build was over before it was seen");
+});
+
+test("a slow command is one line of the log, without what it asked", async () => {
+    const slow = await fill();
+    await fails(50, slow.find({ ...slowFilter, secret: { $ne: 1 } }, { maxTimeMS: 150 }).toArray());
+    const line = server.errors.split("\n").find((l) => /command\.slow .*command=find ns=operations\.slow .*code=50/.test(l));
+    ok(line && /plan="COLLSCAN"/.test(line) && !/secret/.test(line), line || "no line");
+});
+
 test("an operation that is not there is killed without an error", async () => {
     equal((await admin({ killOp: 1, op: 12 })).ok, 1);
     await fails(14, admin({ killOp: 1, op: "x" }));

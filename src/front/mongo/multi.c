@@ -467,6 +467,21 @@ void multi_end_session(struct multi_table *table, bytes id)
     pthread_mutex_unlock(&table->lock);
 }
 
+size_t multi_count(struct multi_table *table)
+{
+    size_t count = 0;
+
+    if (atomic_load(&table->count) == 0)
+        return 0;
+    pthread_mutex_lock(&table->lock);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (const struct multi_entry *entry = table->buckets[i]; entry; entry = entry->next)
+            count += entry->state == STATE_IN_PROGRESS;
+    }
+    pthread_mutex_unlock(&table->lock);
+    return count;
+}
+
 void multi_stop(struct multi_table *table)
 {
     pthread_mutex_lock(&table->lock);

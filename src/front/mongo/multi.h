@@ -30,6 +30,8 @@ MUST_USE status multi_meet_write(struct command *command);
 
 /* The transactions of a session, by the id in its lsid; of all if it is empty. */
 void multi_end_session(struct multi_table *table, bytes id);
+/* How many are under way. */
+size_t multi_count(struct multi_table *table);
 /* From now on nobody starts one, and those that are open end. */
 void multi_stop(struct multi_table *table);
 

@@ -10,6 +10,7 @@
 #include "front/mongo/counters.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/host.h"
+#include "front/mongo/multi.h"
 #include "front/mongo/operation.h"
 #include "front/mongo/stream.h"
 
@@ -169,15 +170,21 @@ static void append_storage(struct command *command, struct buffer *out)
     reply_bool(out, "persistent", true);
 }
 
+static int64_t succeeded(struct command *command, const char *name)
+{
+    const struct command_row *row = command_row_of(bytes_of_text(name));
+    struct command_count count = counters_of(command->face->counters, command_place(row));
+
+    return (int64_t)(count.total - count.failed);
+}
+
+/* Those that clients have ended; what ends by itself, by an error or by its time, is not counted. */
 static void append_transactions(struct command *command, struct buffer *out)
 {
-    static const char *const fields[] = { "currentActive",  "currentInactive", "currentOpen",
-                                          "totalAborted",   "totalCommitted",  "totalStarted",
-                                          "currentPrepared" };
-
-    (void)command;
-    for (size_t i = 0; i < ARRAY_COUNT(fields); i++)
-        reply_int64(out, fields[i], 0);
+    reply_int64(out, "currentOpen", (int64_t)multi_count(command->face->multis));
+    reply_int64(out, "totalCommitted", succeeded(command, "commitTransaction"));
+    reply_int64(out, "totalAborted", succeeded(command, "abortTransaction"));
+    reply_int64(out, "currentPrepared", 0);
 }
 
 /* ---- metrics ---------------------------------------------------------------------------------------- */

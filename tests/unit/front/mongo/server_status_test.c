@@ -40,7 +40,7 @@ TEST(mongo_server_status, commands_and_documents_are_counted)
         { "opLatencies.reads.ops",         4   },
         { "asserts.user",                  1   },
         { "connections.active",            1   },
-        { "transactions.totalStarted",     0   },
+        { "transactions.totalCommitted",   0   },
         { "globalLock.currentQueue.total", 0   },
         { "uptimeMillis",                  5000},
     };
