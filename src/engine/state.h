@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/latch.h"
+#include "engine/purger_state.h"
 #include "engine/recall.h"
 #include "engine/row.h"
 #include "engine/transaction_parts.h"
@@ -100,30 +101,6 @@ struct group {
     time_ms clock_mark;   /* as last written */
     bool is_mark_exact;   /* write clock_mark as it is: a clean stop */
     time_ms earliest_end; /* of the documents written in this group */
-};
-
-struct purge_history {
-    pthread_mutex_t lock;
-    uint64_t count; /* events so far; the last one is that number */
-    uint64_t pass;  /* in which it was made */
-    bool is_read;   /* and it is closed by that */
-    struct purge_event events[PURGE_HISTORY_EVENTS];
-};
-
-struct purger {
-    struct purge_history history;
-    struct worker worker;
-    _Atomic int pause_s;
-    _Atomic bool is_enabled;
-    _Atomic bool is_working;
-    _Atomic uint32_t collection_id;
-    _Atomic int64_t since_ms;
-    _Atomic uint64_t passes;
-    _Atomic int64_t worked_ms;
-    _Atomic int64_t wake_at;   /* when it will look next; a write that falls due earlier wakes it */
-    pthread_mutex_t pass_lock; /* one pass at a time */
-    bool has_told_of_leap;     /* pass_lock */
-    time_ms next_settle_at;    /* pass_lock */
 };
 
 struct engine_sweep {
