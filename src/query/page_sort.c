@@ -55,6 +55,8 @@ static status next_entry(struct run *run, bool is_key_descending, struct sort_en
     TRY(run_next_row(run, has_out, is_wanted_out));
     if (*has_out && *is_wanted_out)
         TRY(run_order_key(run, &out->order_key, is_wanted_out));
+    if (*has_out && *is_wanted_out && run->firsts)
+        TRY(run_is_first(run, out->order_key, is_wanted_out));
     if (!*has_out || !*is_wanted_out)
         return STATUS_OK;
     struct buffer key = buffer_in(run->scratch);
@@ -79,6 +81,8 @@ static status is_enough(struct run *run, const struct sorter *sorter,
 static status collect(struct run *run, struct sorter *sorter)
 {
     bytes last = BYTES_NONE;
+
+    TRY(run_find_firsts(run));
 
     for (;;) {
         struct sort_entry entry;
@@ -199,5 +203,6 @@ status run_sorted(struct run *run)
     if (s.code == OK)
         s = give_sorted(run, &sorter);
     sorter_close(&sorter);
+    run_forget_firsts(run);
     return s;
 }

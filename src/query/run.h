@@ -26,6 +26,8 @@ struct run {
     const uint8_t *position_before; /* that the state came with */
     bool is_resumed;
     bool is_returning; /* at a document of the page before: the cursor has not moved yet */
+    struct firsts *
+        firsts; /* of distinct rows, where several places of the order have an equal one; or NULL */
     bool is_finished;
     bool
         is_walked_in_order; /* a page that sorts gets its rows in order, but for those that are equal in it */
@@ -53,6 +55,14 @@ MUST_USE status run_give(struct run *run);
 bool run_is_full(const struct run *run);
 /* Has the page worked enough? */
 bool run_is_worn_out(const struct run *run);
+
+/* ---- where equal rows come first (page_distinct.c) --------------------------------------------------- */
+
+/* Looks at all rows, if equal ones can stand at several places of the order. */
+MUST_USE status run_find_firsts(struct run *run);
+/* Is the row that is bound, with this place, the first of those that are equal to it? */
+MUST_USE status run_is_first(struct run *run, bytes order_key, bool *out);
+void run_forget_firsts(struct run *run);
 
 struct sorter;
 /* Tells the maker of every place that there is. */

@@ -553,6 +553,24 @@ eachRow(
     },
 );
 
+test("all mistakes of a sound text are told together", async () => {
+    const reply = await server.signed("POST", `/dbs/tests/colls/${container.id}/docs`, {
+        body: { query: "SELECT foo(c.x), d.y FROM c WHERE e.z = 1 AND LOWER() = 'a'" },
+        headers: { "content-type": "application/query+json", "x-ms-documentdb-isquery": "true" },
+    });
+    equal(reply.status, 400);
+    const { errors } = JSON.parse(/Message: (\{.*\})/.exec(reply.json.message)[1]);
+    equal(
+        errors.map((e) => [e.severity, e.code, e.location.start, e.location.end]),
+        [
+            ["Error", "SC2005", 7, 10],
+            ["Error", "SC2001", 17, 18],
+            ["Error", "SC2001", 34, 35],
+            ["Error", "SC2050", 46, 53],
+        ],
+    );
+});
+
 eachRow(
     "a query request that is none is refused",
     [

@@ -246,14 +246,18 @@ static status fail_query(struct call *call, const struct sql_error *error)
     struct buffer json = buffer_in(call->arena);
     bytes errors;
 
-    buffer_append_format(&json,
-                         "{\"errors\":[{\"severity\":\"Error\",\"location\":{\"start\":%zu,\"end\":"
-                         "%zu},\"code\":",
-                         error->start, error->end);
-    http_append_json_text(&json, bytes_of_text(error->code));
-    buffer_append_text(&json, ",\"message\":");
-    http_append_json_text(&json, bytes_of_text(error->message));
-    buffer_append_text(&json, "}]}");
+    buffer_append_text(&json, "{\"errors\":[");
+    for (const struct sql_error *e = error; e; e = e->next) {
+        buffer_append_format(&json,
+                             "%s{\"severity\":\"Error\",\"location\":{\"start\":%zu,\"end\":%zu},"
+                             "\"code\":",
+                             e == error ? "" : ",", e->start, e->end);
+        http_append_json_text(&json, bytes_of_text(e->code));
+        buffer_append_text(&json, ",\"message\":");
+        http_append_json_text(&json, bytes_of_text(e->message));
+        buffer_append_byte(&json, '}');
+    }
+    buffer_append_text(&json, "]}");
     TRY(buffer_finish(&json, &errors));
     status s = call_fail(call, FAIL_BAD_REQUEST, "%s", error->message);
     call->failure.errors = errors;

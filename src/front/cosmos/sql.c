@@ -52,12 +52,20 @@ void sql_mistake(struct sql_parser *p, const char *code, const struct sql_token 
 {
     va_list args;
 
-    if (p->has_mistake)
-        return;
-    p->has_mistake = true;
     va_start(args, format);
-    p->mistake = sql_error_at(&p->lexer, code, at->start, at->end, format, args);
+    const struct sql_error mistake = sql_error_at(&p->lexer, code, at->start, at->end, format,
+                                                  args);
     va_end(args);
+    /* One follows from another one at the same place, and some places are looked at twice. */
+    for (size_t i = 0; i < p->mistake_count; i++) {
+        if (p->mistakes[i].start == mistake.start)
+            return;
+    }
+    if (p->mistake_count == SQL_MISTAKES_MAX)
+        return;
+    if (p->mistake_count > 0)
+        p->mistakes[p->mistake_count - 1].next = &p->mistakes[p->mistake_count];
+    p->mistakes[p->mistake_count++] = mistake;
 }
 
 status sql_expect_symbol(struct sql_parser *p, unsigned symbol)
@@ -549,8 +557,8 @@ static status parse(struct arena *arena, bytes text, const struct setting *setti
     query->fingerprint = bytes_hash(text, seed);
     TRY(sql_advance(parser));
     TRY(setting->how(parser, query));
-    if (parser->has_mistake) {
-        *error_out = parser->mistake;
+    if (parser->mistake_count > 0) {
+        *error_out = parser->mistakes[0];
         return status_of(INVALID, error_out->message);
     }
     *out = query;

@@ -13,6 +13,8 @@ struct sql_error {
     size_t start;
     size_t end;
     const char *message;
+    const struct sql_error
+        *next; /* another one, where the text is sound but says what is not possible */
 };
 
 /* Properties that documents do not hold but compute: c.name stands for the expression, where c is the container.

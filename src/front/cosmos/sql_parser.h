@@ -35,6 +35,8 @@ struct sql_use {
     size_t start, end;
 };
 
+enum { SQL_MISTAKES_MAX = 10 };
+
 struct sql_parser {
     struct sql_lexer lexer;
     struct sql_token token; /* the next one, not yet taken */
@@ -57,9 +59,9 @@ struct sql_parser {
     const struct expression *named;
     bytes named_as;
     /* What the text says is not possible, though it is said correctly: it only counts if no error of
-     * syntax follows. The first one. */
-    bool has_mistake;
-    struct sql_error mistake;
+     * syntax follows. The first ones, in the order in which they were noticed. */
+    struct sql_error mistakes[SQL_MISTAKES_MAX];
+    size_t mistake_count;
 };
 
 extern const struct query_rules sql_rules;
