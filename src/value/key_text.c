@@ -110,7 +110,7 @@ static double take_magnitude(struct key_reader *reader)
 
 static void write_number(struct buffer *out, struct key_reader *reader, enum number_class class)
 {
-    double number;
+    double number = 0;
 
     switch (class) {
     case NUMBER_NAN:

@@ -15,11 +15,18 @@ static struct transaction *begin(struct world *w)
     return t;
 }
 
+/* Others may be looking at the world by now. */
+static void step_outside(struct world *w)
+{
+    if (w->inside)
+        w->inside = NULL;
+}
+
 static status commit(struct world *w, struct transaction *t)
 {
     uint64_t seq;
 
-    w->inside = NULL;
+    step_outside(w);
     status s = transaction_commit(t, w->arena, &seq);
     CHECK_EQ(seq > 0, s.code == OK, "");
     transaction_close(t);
@@ -28,7 +35,7 @@ static status commit(struct world *w, struct transaction *t)
 
 static void give_up(struct world *w, struct transaction *t)
 {
-    w->inside = NULL;
+    step_outside(w);
     transaction_abort(t);
     transaction_close(t);
 }
