@@ -43,17 +43,30 @@ static void begin_at_value(struct run *run, enum value_kind kind, bytes value)
     }
 }
 
+/* In a composite index: the rows that begin like that, in the range that they lie in. */
+static status begin_at_entry(struct run *run, enum value_kind kind, bytes value)
+{
+    size_t number = 0;
+    bytes entry;
+
+    TRY(plan_ranked_entry(run->arena, &run->plan, run->query->orders[0].by, kind, value, &entry));
+    if (entry.len && cursor_range_of(&run->plan, entry, &number))
+        cursor_begin_at(&run->cursor, number, entry);
+    return STATUS_OK;
+}
+
 status run_begin_in_order(struct run *run)
 {
     enum value_kind kind;
     bytes value;
 
-    /* A composite index is walked from its prefix on. */
-    if (!run->is_resumed || run->plan.is_ranked || run->query->order_count != 1 ||
-        run->state.position.len == 0)
+    if (!run->is_resumed || run->state.position.len == 0)
         return STATUS_OK;
     TRY(value_before(run, &kind, &value));
-    if (kind == KIND_MISSING || (kind >= KIND_NULL && kind <= KIND_STRING && value.len))
+    bool is_scalar = kind >= KIND_NULL && kind <= KIND_STRING && value.len;
+    if (run->plan.is_ranked && is_scalar)
+        return begin_at_entry(run, kind, value);
+    if (!run->plan.is_ranked && (is_scalar || kind == KIND_MISSING))
         begin_at_value(run, kind, value);
     return STATUS_OK;
 }

@@ -63,6 +63,12 @@ MUST_USE status plan_make(struct arena *arena, const struct query *query,
                           const struct query_source *source, const struct plan_choice *wanted,
                           struct plan *out);
 
+/* In a composite index, what rows with this value in the first field behind the fixed ones begin with, behind the
+ * prefix; empty if that field is not the one at `path`. */
+MUST_USE status plan_ranked_entry(struct arena *arena, const struct plan *plan,
+                                  const struct expression *path, enum value_kind kind, bytes value,
+                                  bytes *out);
+
 /* What stands in front of the encoded value in keys of its range number `number`. */
 bytes plan_range_prefix(const struct plan *plan, size_t number);
 /* The stretch of the index that is that range. */

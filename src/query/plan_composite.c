@@ -239,6 +239,21 @@ static status make_plan(struct planner *p, const struct fit *fit, uint32_t numbe
     return make_ranges(p, fit, out);
 }
 
+status plan_ranked_entry(struct arena *arena, const struct plan *plan,
+                         const struct expression *path, enum value_kind kind, bytes value,
+                         bytes *out)
+{
+    const struct fit fit = { .index = plan->index, .fixed = plan->fixed_fields };
+    struct buffer entry = buffer_in(arena);
+
+    *out = BYTES_NONE;
+    if (fit.fixed >= plan->index->definition.field_count ||
+        !planner_is_dotted(path, plan->index->paths[fit.fixed]))
+        return STATUS_OK;
+    append_entry(&entry, &fit, fit.fixed, kind, value);
+    return buffer_finish(&entry, out);
+}
+
 static bool can_use(const struct index *index)
 {
     return index->definition.is_ranked && index->state == INDEX_READY;

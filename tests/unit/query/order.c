@@ -117,12 +117,12 @@ TEST(query_order, the_first_rows_of_an_order_look_at_few)
 }
 
 /* Rows as clients ask for them that merge those of several ranges: by age where the order leaves them equal. */
-static void check_ties(struct world *w, const char *direction, int step)
+static void check_ties(struct world *w, const char *order, int step)
 {
     const char *sql = arena_format(w->arena,
                                    "SELECT c._ts AS _rid, [{'item': c.g}] AS orderByItems, c.k AS "
-                                   "payload FROM c WHERE ((true)) ORDER BY c.g %s",
-                                   direction);
+                                   "payload FROM c WHERE ((true)) ORDER BY %s",
+                                   order);
     const struct asking how = { .items = 7 };
     int seen = 0, last = 0, group_last = 0;
     bytes state = BYTES_NONE;
@@ -145,7 +145,7 @@ static void check_ties(struct world *w, const char *direction, int step)
         }
         documents += page.explain.documents;
     } while (state.len);
-    CHECK_EQ(seen, 160, "%s", direction);
+    CHECK_EQ(seen, 160, "%s", order);
     CHECK_THAT(documents < 160 * 8, "%llu documents were loaded", (unsigned long long)documents);
 }
 
@@ -154,13 +154,15 @@ TEST(query_order, equal_rows_of_a_clients_plan_come_by_age_and_few_are_looked_at
     struct world w;
 
     world_open(&w, ON_MEMORY);
-    world_collection(&w, "c", TTL_NEVER, SHAPED);
+    world_collection(&w, "c", TTL_NEVER, SHAPED "; both: ranked g same");
     for (int i = 159; i >= 0; i--)
-        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'k':%d%s}", i * 7 % 160, i,
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'k':%d,'same':1%s}", i * 7 % 160, i,
                                    i < 20 ? "" : arena_format(w.arena, ",'g':%d", i / 20)),
                       OK);
-    check_ties(&w, "ASC", 1);
-    check_ties(&w, "DESC", -1);
+    check_ties(&w, "c.g ASC", 1);
+    check_ties(&w, "c.g DESC", -1);
+    check_ties(&w, "c.g, c.same", 1);
+    check_ties(&w, "c.g DESC, c.same DESC", -1);
     world_close(&w);
 }
 
