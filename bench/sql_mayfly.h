@@ -15,7 +15,7 @@ struct client {
     int socket;
     char *request;
     char *reply; /* ends in NUL */
-    const char *body;
+    const char *body, *end;
     unsigned status;
 };
 
@@ -91,6 +91,7 @@ static inline void client_call(struct client *client, const struct text *request
             BENCH_CLAIM(whole < CLIENT_REPLY_BYTES);
         }
     }
+    client->end = client->reply + have;
     client->status = (unsigned)strtoul(client->reply + sizeof("HTTP/1.1"), NULL, 10);
     if (client->status != wanted && client->status != or_wanted) {
         fprintf(stderr, "unexpected reply: %.2000s\n", client->reply);
@@ -127,11 +128,12 @@ static inline struct answer client_query(struct client *client, const struct tex
         client_put_body(&request, "application/query+json", body);
         client_call(client, &request, 200, 200);
         const char *rows = strstr(client->body, "\"Documents\":[");
-        const char *count = strstr(client->body, "\"_count\":");
-        BENCH_CLAIM(rows != NULL && count != NULL);
+        BENCH_CLAIM(rows != NULL);
         /* Documents may have such a name too: the last one is the envelope's. */
-        for (const char *next; (next = strstr(count + 1, "\"_count\":")) != NULL;)
-            count = next;
+        const char *count = client->end - 9;
+        while (count > rows && strncmp(count, "\"_count\":", 9) != 0)
+            count--;
+        BENCH_CLAIM(count > rows);
         answer.rows += strtol(count + 9, NULL, 10);
         if (rows[13] != '{' && rows[13] != ']')
             answer.number = strtol(rows + 13, NULL, 10);
