@@ -130,6 +130,8 @@
 /* What one stage of a pipeline may hold, in bytes; stages of one pipeline. */
 #define LIMIT_PIPELINE_STAGE_BYTES (100 * 1024 * 1024)
 #define LIMIT_PIPELINE_STAGES 1000
+/* What all stages of one pipeline may hold together, those within others included: each has its share. */
+#define LIMIT_PIPELINE_BYTES (UINT64_C(1024) * 1024 * 1024)
 /* Rows that windows are computed of, over all rows, where they are computed anew; rows made by $densify. */
 #define LIMIT_PIPELINE_WINDOW_STEPS UINT64_C(100000000)
 #define LIMIT_PIPELINE_DENSIFIED_ROWS 500000

@@ -6,9 +6,8 @@
  * Threads: a run belongs to its request. Start reading at accumulate_row(). */
 #include "query/accumulate.h"
 
-#include <stdio.h>
-
 #include "query/formula_body.h"
+#include "query/list.h"
 #include "query/rated.h"
 #include "query/set.h"
 #include "query/statistics.h"
@@ -310,17 +309,11 @@ status accumulate_row(const struct accumulate_home *home, const struct accumulat
 static status give_list(const struct accumulate_home *home, const struct accumulation *state,
                         struct value *out)
 {
-    struct buffer built = buffer_in(home->scratch);
-    size_t begun = document_begin(&built), count = 0;
+    struct list list = list_begin(home->scratch);
 
-    for (const struct accumulation_link *link = state->first; link; link = link->next) {
-        char name[24];
-        int len = snprintf(name, sizeof(name), "%zu", count++);
-        document_append(&built, bytes_of(name, (size_t)len), link->value);
-    }
-    document_end(&built, begun);
-    *out = (struct value){ .type = VALUE_ARRAY };
-    return buffer_finish(&built, &out->raw);
+    for (const struct accumulation_link *link = state->first; link; link = link->next)
+        list_add(&list, link->value);
+    return list_end(&list, out);
 }
 
 /* Later fields win, in the place of the earlier ones. */

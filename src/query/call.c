@@ -7,8 +7,9 @@
  * Pure apart from the row's arena. */
 #include "query/call.h"
 
+#include "query/list.h"
+
 #include <math.h>
-#include <stdio.h>
 
 status call_take(struct evaluation *e, const struct expression *call, struct value *values,
                  size_t room)
@@ -107,13 +108,10 @@ struct call_list call_list_begin(struct evaluation *e)
 
 void call_list_add(struct call_list *list, struct value value)
 {
-    char name[24];
-
     /* Past the limit there is no more to build: the end says so. */
     if (value_kind_of(value) == KIND_MISSING || list->built.len > LIMIT_QUERY_VALUE_BYTES)
         return;
-    int len = snprintf(name, sizeof(name), "%zu", list->count++);
-    document_append(&list->built, bytes_of(name, (size_t)len), value);
+    list_append(&list->built, &list->count, value);
 }
 
 status call_list_end(struct call_list *list, struct value *out)

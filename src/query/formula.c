@@ -7,8 +7,7 @@
  * Keeps: a value that is not there is a result; refusals carry the number that tells why.
  * Threads: a run belongs to its request. Start reading at formula_value(). */
 #include "query/formula_body.h"
-
-#include <stdio.h>
+#include "query/list.h"
 
 bool formula_is_null(struct value value)
 {
@@ -72,15 +71,12 @@ struct formula_list formula_list_begin(struct formula_run *run)
 
 void formula_list_add(struct formula_list *list, struct value value)
 {
-    char name[24];
-
     if (value.type == VALUE_MISSING)
         value = value_null();
     /* Far beyond the limit already: formula_list_end says so. */
     if (list->built.len > LIMIT_QUERY_VALUE_BYTES)
         return;
-    int len = snprintf(name, sizeof(name), "%zu", list->count++);
-    document_append(&list->built, bytes_of(name, (size_t)len), value);
+    list_append(&list->built, &list->count, value);
 }
 
 status formula_list_end(struct formula_list *list, struct value *out)

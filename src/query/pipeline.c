@@ -14,9 +14,9 @@ status pipeline_too_much(struct pipeline_run *run, const char *what)
 {
     run->refusal = 292;
     return status_fail(run->formulas.arena, TOO_LARGE,
-                       "%s exceeded memory limit of %d bytes, and there is no disk use: filter or "
+                       "%s exceeded memory limit of %zu bytes, and there is no disk use: filter or "
                        "limit the documents before it",
-                       what, LIMIT_PIPELINE_STAGE_BYTES);
+                       what, run->share.held_bytes);
 }
 
 status pipeline_hold(struct pipeline_run *run, struct operator* operator, const char * what,
@@ -340,14 +340,56 @@ int32_t pipeline_refusal(const struct pipeline_run *run)
 
 /* ---- opening and closing ---------------------------------------------------------------------------- */
 
+static bool holds_rows(enum stage_kind kind)
+{
+    return kind == STAGE_SORT || kind == STAGE_GROUP || kind == STAGE_SAMPLE ||
+           kind == STAGE_FACET || kind == STAGE_BUCKETS || kind == STAGE_WINDOW ||
+           kind == STAGE_DENSIFY || kind == STAGE_GRAPH_LOOKUP;
+}
+
+struct stage_counts {
+    size_t all, holding;
+};
+
+/* Those inside of others included; how deep they are is bounded when they are parsed. */
+static void count_stages(const struct pipeline *pipeline, struct stage_counts *counts)
+{
+    counts->all += pipeline->count;
+    for (size_t i = 0; i < pipeline->count; i++) {
+        const struct stage *stage = &pipeline->stages[i];
+        counts->holding += holds_rows(stage->kind);
+        if (stage->inner)
+            count_stages(stage->inner, counts);
+        for (size_t j = 0; j < stage->facet_count; j++)
+            count_stages(stage->facets[j].pipeline, counts);
+    }
+}
+
+static size_t share_among(size_t stages)
+{
+    size_t share = LIMIT_PIPELINE_BYTES / (stages ? stages : 1);
+
+    return share < LIMIT_PIPELINE_STAGE_BYTES ? share : LIMIT_PIPELINE_STAGE_BYTES;
+}
+
+/* So that all stages together do not take the memory of the server. */
+static struct pipeline_share share_of(const struct pipeline *pipeline)
+{
+    struct stage_counts counts = { 0 };
+
+    count_stages(pipeline, &counts);
+    return (struct pipeline_share){ .held_bytes = share_among(counts.holding),
+                                    .row_bytes = share_among(counts.all) };
+}
+
 static status open_operator(struct pipeline_run *run, struct operator* o, const struct stage *stage,
                             struct arena *arena)
 {
     int32_t refusal;
 
     o->stage = stage;
-    o->scratch = arena_open(LIMIT_QUERY_ROW_BYTES);
-    o->held = arena_open(LIMIT_PIPELINE_STAGE_BYTES);
+    o->scratch = arena_open(run->share.row_bytes);
+    o->held = arena_open(run->share.held_bytes);
     if (!o->scratch || !o->held)
         return status_of(OUT_OF_MEMORY, "there is no memory for a pipeline");
     TRY(foreign_open_stages(run, o, arena));
@@ -373,6 +415,9 @@ status pipeline_open(const struct pipeline *pipeline, size_t skipped,
     run = memory;
     run->source = *source;
     run->count = count;
+    run->share = source->share;
+    if (run->share.held_bytes == 0)
+        run->share = share_of(pipeline);
     if (formulas)
         run->formulas = *formulas;
     run->formulas.arena = arena;

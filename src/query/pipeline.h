@@ -115,6 +115,11 @@ struct pipeline_foreign {
     void *context;
 };
 
+/* What one stage may take: to hold rows, and for the values of one row. */
+struct pipeline_share {
+    size_t held_bytes, row_bytes;
+};
+
 struct pipeline_source {
     /* The document is valid until the next call. */
     status (*next)(void *context, bytes *document_out, bool *has_out);
@@ -122,6 +127,7 @@ struct pipeline_source {
     status (*count)(void *context, uint64_t *out);
     void *context;
     const struct pipeline_foreign *foreign; /* NULL: there are no other collections */
+    struct pipeline_share share;            /* zero: as much as the number of stages allows */
 };
 
 struct pipeline_run;

@@ -2,8 +2,7 @@
  *
  * The rows are held once, and each pipeline reads them from there; the result is one document with an array for
  * each. Threads: a run belongs to its request. */
-#include <stdio.h>
-
+#include "query/list.h"
 #include "query/pipeline_parts.h"
 
 struct facet_row {
@@ -60,14 +59,11 @@ static status run_facet(struct pipeline_run *run, struct operator* o, struct fac
     rows->given = rows->first;
     pipeline_restart(o->inners[at], &source);
     for (;;) {
-        char name[24];
         TRY(pipeline_inner_failed(run, o->inners[at],
                                   pipeline_next(o->inners[at], &row, &has_row)));
         if (!has_row)
             break;
-        int len = snprintf(name, sizeof(name), "%zu", count++);
-        document_append(built, bytes_of(name, (size_t)len),
-                        (struct value){ .type = VALUE_DOCUMENT, .raw = row });
+        list_append(built, &count, (struct value){ .type = VALUE_DOCUMENT, .raw = row });
         if (built->len > LIMIT_DOCUMENT_BYTES) {
             run->refusal = 4031700;
             return status_fail(run->formulas.arena, TOO_LARGE,
@@ -78,6 +74,8 @@ static status run_facet(struct pipeline_run *run, struct operator* o, struct fac
         }
     }
     document_end(built, begun);
+    /* Gives back what its stages hold, before the next one runs. */
+    pipeline_restart(o->inners[at], &source);
     return STATUS_OK;
 }
 

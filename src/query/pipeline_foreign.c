@@ -7,9 +7,8 @@
  *
  * Keeps: documents of other collections come from the source's pipeline_foreign, which judges them as it judges
  * all documents of the request. Threads: a run belongs to its request. Start reading at pull_lookup(). */
-#include <stdio.h>
-
 #include "query/formula_body.h"
+#include "query/list.h"
 #include "query/pipeline_parts.h"
 
 /* ---- stages inside ---------------------------------------------------------------------------------- */
@@ -26,7 +25,9 @@ static status open_inner(struct pipeline_run *run, struct operator* o,
                          const struct pipeline *pipeline, size_t skipped, struct arena *arena,
                          struct pipeline_run **out)
 {
-    const struct pipeline_source source = { .next = nothing, .foreign = run->source.foreign };
+    const struct pipeline_source source = { .next = nothing,
+                                            .foreign = run->source.foreign,
+                                            .share = run->share };
 
     (void)o;
     return pipeline_open(pipeline, skipped, &source, &run->formulas, arena, out);
@@ -234,20 +235,16 @@ static status begin_inner(struct pipeline_run *run, struct operator* o, const st
 
 static status collect(struct pipeline_run *run, struct operator* o, struct value *out)
 {
-    struct buffer built = buffer_in(o->scratch);
-    size_t begun = document_begin(&built), count = 0;
+    struct list list = list_begin(o->scratch);
     bool has_row = true;
     bytes row;
 
     for (;;) {
-        char name[24];
         TRY(next_inner(run, o, &row, &has_row));
         if (!has_row)
             break;
-        int len = snprintf(name, sizeof(name), "%zu", count++);
-        document_append(&built, bytes_of(name, (size_t)len),
-                        (struct value){ .type = VALUE_DOCUMENT, .raw = row });
-        if (built.len > LIMIT_DOCUMENT_BYTES) {
+        list_add(&list, (struct value){ .type = VALUE_DOCUMENT, .raw = row });
+        if (list.built.len > LIMIT_DOCUMENT_BYTES) {
             run->refusal = 4568;
             return status_fail(run->formulas.arena, TOO_LARGE,
                                "Total size of documents in %.*s matching the $lookup exceeds "
@@ -256,9 +253,7 @@ static status collect(struct pipeline_run *run, struct operator* o, struct value
                                LIMIT_DOCUMENT_BYTES);
         }
     }
-    document_end(&built, begun);
-    *out = (struct value){ .type = VALUE_ARRAY };
-    return buffer_finish(&built, &out->raw);
+    return list_end(&list, out);
 }
 
 status pull_lookup(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)

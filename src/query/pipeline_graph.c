@@ -5,9 +5,8 @@
  *
  * Keeps: what was met lies in the memory of the stage, whose budget is the limit.
  * Threads: a run belongs to its request. Start reading at pull_graph(). */
-#include <stdio.h>
-
 #include "query/formula_body.h"
+#include "query/list.h"
 #include "query/pipeline_parts.h"
 #include "query/set.h"
 
@@ -32,8 +31,8 @@ static status exhausted(struct search *search, status s)
         return s;
     search->run->refusal = 40099;
     return status_fail(search->run->formulas.arena, TOO_LARGE,
-                       "$graphLookup reached maximum memory consumption of %d bytes",
-                       LIMIT_PIPELINE_STAGE_BYTES);
+                       "$graphLookup reached maximum memory consumption of %zu bytes",
+                       search->run->share.held_bytes);
 }
 
 static status add_value(struct search *search, struct value value)
@@ -159,19 +158,13 @@ static status step(struct search *search, int64_t depth)
 static status give(struct search *search, bytes row, bytes *out)
 {
     struct operator* o = search->o;
-    struct buffer built = buffer_in(o->scratch);
-    size_t begun = document_begin(&built), count = 0;
-    struct value list = { .type = VALUE_ARRAY };
+    struct list list = list_begin(o->scratch);
+    struct value all;
 
-    for (const struct met *met = search->first; met; met = met->next) {
-        char name[24];
-        int len = snprintf(name, sizeof(name), "%zu", count++);
-        document_append(&built, bytes_of(name, (size_t)len),
-                        (struct value){ .type = VALUE_DOCUMENT, .raw = met->document });
-    }
-    document_end(&built, begun);
-    TRY(buffer_finish(&built, &list.raw));
-    return pipeline_put(search->run, o, row, list, out);
+    for (const struct met *met = search->first; met; met = met->next)
+        list_add(&list, (struct value){ .type = VALUE_DOCUMENT, .raw = met->document });
+    TRY(list_end(&list, &all));
+    return pipeline_put(search->run, o, row, all, out);
 }
 
 status pull_graph(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)

@@ -50,6 +50,7 @@ struct pipeline_run {
     struct value variables[FORMULA_VARIABLES_MAX];
     struct random random;
     int32_t refusal;
+    struct pipeline_share share;
     size_t count;
     struct operator operators[];
 };

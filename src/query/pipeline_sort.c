@@ -79,7 +79,7 @@ static uint64_t wanted_rows(const struct pipeline_run *run, size_t number)
 /* Only the first `keep`, in a fresh arena. */
 static status cut_rows(struct pipeline_run *run, struct operator* o, uint64_t keep)
 {
-    struct arena *fresh = arena_open(LIMIT_PIPELINE_STAGE_BYTES), *old = o->held;
+    struct arena *fresh = arena_open(run->share.held_bytes), *old = o->held;
     struct sorted_rows *rows = o->sorted;
     struct held_row *items = rows->items;
 

@@ -191,7 +191,7 @@ static status accumulate_growing(struct partition *p, const struct window *w)
 
 static status accumulate_sliding(struct partition *p, const struct window *w)
 {
-    struct arena *kept = arena_open(LIMIT_PIPELINE_STAGE_BYTES);
+    struct arena *kept = arena_open(p->run->share.held_bytes);
     struct accumulate_home home = { .run = p->run, .held = kept, .scratch = p->work, .what = what };
     size_t from = 0, to = 0;
     status s = STATUS_OK;
@@ -545,7 +545,7 @@ static status compute_all(struct pipeline_run *run, struct operator* o, struct a
 status window_fill(struct pipeline_run *run, size_t number)
 {
     struct operator* o = & run->operators[number - 1];
-    struct arena *work = arena_open(LIMIT_QUERY_ROW_BYTES);
+    struct arena *work = arena_open(run->share.row_bytes);
 
     if (!work)
         return status_of(OUT_OF_MEMORY, "there is no memory for a pipeline");

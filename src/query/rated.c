@@ -6,8 +6,9 @@
  * Threads: belongs to its request. */
 #include "query/rated.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "query/list.h"
 
 struct rated_entry {
     bytes key;
@@ -148,7 +149,6 @@ static int by_number(const void *a, const void *b)
 status rated_give(const struct rated *rated, struct arena *arena, struct value *out)
 {
     bool is_heap = rated->kind == RATED_LEAST || rated->kind == RATED_GREATEST;
-    struct buffer built = buffer_in(arena);
     const struct rated_entry **sorted;
 
     TRY(ARENA_NEW(arena, rated->count, &sorted));
@@ -156,13 +156,8 @@ status rated_give(const struct rated *rated, struct arena *arena, struct value *
         sorted[i] = &rated->entries[i];
     if (rated->count > 1)
         qsort(sorted, rated->count, sizeof(*sorted), is_heap ? by_key : by_number);
-    size_t begun = document_begin(&built);
-    for (size_t i = 0; i < rated->count; i++) {
-        char name[24];
-        int len = snprintf(name, sizeof(name), "%zu", i);
-        document_append(&built, bytes_of(name, (size_t)len), sorted[i]->value);
-    }
-    document_end(&built, begun);
-    *out = (struct value){ .type = VALUE_ARRAY };
-    return buffer_finish(&built, &out->raw);
+    struct list list = list_begin(arena);
+    for (size_t i = 0; i < rated->count; i++)
+        list_add(&list, sorted[i]->value);
+    return list_end(&list, out);
 }

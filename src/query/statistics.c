@@ -7,8 +7,9 @@
 #include "query/statistics.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "query/list.h"
 
 void spread_add(struct spread *spread, double number)
 {
@@ -71,8 +72,7 @@ double percentile_of(const double *sorted, size_t count, double p)
 status percentile_give(struct arena *arena, double *numbers, size_t count, struct value shares,
                        struct value *out)
 {
-    struct buffer built = buffer_in(arena);
-    size_t begun = document_begin(&built), at = 0;
+    struct list list = list_begin(arena);
     struct field share;
 
     percentile_sort(numbers, count);
@@ -84,14 +84,10 @@ status percentile_give(struct arena *arena, double *numbers, size_t count, struc
     struct document_walk walk = document_fields(value_document(shares));
     while (document_next(&walk, &share)) {
         struct value number = { .type = VALUE_NULL };
-        char name[24];
         if (count)
             TRY(value_of_double(arena, percentile_of(numbers, count, value_as_double(share.value)),
                                 &number));
-        int len = snprintf(name, sizeof(name), "%zu", at++);
-        document_append(&built, bytes_of(name, (size_t)len), number);
+        list_add(&list, number);
     }
-    document_end(&built, begun);
-    *out = (struct value){ .type = VALUE_ARRAY };
-    return buffer_finish(&built, &out->raw);
+    return list_end(&list, out);
 }

@@ -101,10 +101,36 @@ static status next_document(void *context, bytes *document_out, bool *has_out)
     return STATUS_OK;
 }
 
+/* Any other collection has the document twice, whatever is asked of it. */
+static status open_other(void *context, bytes name, const struct match *match,
+                         const struct formula_run *formulas, struct pipeline_source *out)
+{
+    struct source *other = context;
+
+    (void)name;
+    (void)match;
+    (void)formulas;
+    other->left = 2;
+    *out = (struct pipeline_source){ .next = next_document, .context = other };
+    return STATUS_OK;
+}
+
+static void close_other(void *context, struct pipeline_source *source)
+{
+    (void)context;
+    (void)source;
+}
+
 static void flow(struct arena *arena, bytes stages, bytes document)
 {
     struct source context = { .document = document, .left = 2 };
-    const struct pipeline_source source = { .next = next_document, .context = &context };
+    struct source other = { .document = document };
+    const struct pipeline_foreign foreign = { .open = open_other,
+                                              .close = close_other,
+                                              .context = &other };
+    const struct pipeline_source source = { .next = next_document,
+                                            .context = &context,
+                                            .foreign = &foreign };
     const struct pipeline *pipeline;
     struct pipeline_run *run;
     struct fault fault = { 0 };

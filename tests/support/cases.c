@@ -22,6 +22,22 @@ void cases_open(struct cases *cases, struct arena *arena, const char *path)
     CHECK_OK(buffer_finish(&text, &cases->rest));
 }
 
+void cases_each(struct cases *cases, const char *folder, const char *name, cases_line *each,
+                void *context)
+{
+    enum { BUDGET = 256 * 1024 * 1024 };
+    struct arena *arena = arena_open(BUDGET);
+    bytes line;
+
+    CHECK(arena != NULL);
+    const char *path = arena_format(arena, "tests/corpus/%s/%s.txt", folder, name);
+    cases_open(cases, arena, path);
+    while (cases_next(cases, &line))
+        each(context, line);
+    CHECK_THAT(cases->tried > 0, "%s has no cases", path);
+    arena_close(arena);
+}
+
 static bytes trim(bytes text)
 {
     while (text.len && (text.data[0] == ' ' || text.data[0] == '\t'))

@@ -11,10 +11,16 @@ struct cases {
     struct arena *arena;
     const char *path;
     bytes rest;
-    int line; /* of the case that was given last */
+    int line;  /* of the case that was given last */
+    int tried; /* counted by those who try cases */
 };
 
 void cases_open(struct cases *cases, struct arena *arena, const char *path);
+/* Every line of tests/corpus/<folder>/<name>.txt, in an arena that ends with it. `each` counts the cases that it
+ * tried in cases->tried; a table without any fails. `context` is for `each`. */
+typedef void cases_line(void *context, bytes line);
+void cases_each(struct cases *cases, const char *folder, const char *name, cases_line *each,
+                void *context);
 /* The next line, without blanks at its ends; false at the end of the file. */
 bool cases_next(struct cases *cases, bytes *line_out);
 /* Takes `word` and the blanks behind it off the front; false if the line does not begin with it. */

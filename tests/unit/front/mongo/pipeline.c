@@ -19,7 +19,6 @@ struct table {
     bytes others[DOCUMENTS_MAX];
     size_t other_count;
     int open; /* other collections that were not closed */
-    int tried;
     struct buffer wrong;
 };
 
@@ -150,7 +149,7 @@ static const char *expected_of(struct table *t, bytes want)
 /* All that differ are told at the end. */
 static void compare(struct table *t, bytes line, const char *got, const char *expected)
 {
-    t->tried++;
+    t->cases.tried++;
     if (strcmp(got, expected) != 0)
         buffer_append_format(&t->wrong, "%s:%d: %.*s\n  gives %s\n  want  %s\n", t->cases.path,
                              t->cases.line, (int)line.len, (const char *)line.data, got, expected);
@@ -203,30 +202,29 @@ static void run_formula(struct table *t, bytes line)
     compare(t, left, got, expected);
 }
 
+static void run_line(void *context, bytes line)
+{
+    struct table *t = context;
+
+    if (cases_take(&line, "doc")) {
+        CHECK(t->count < DOCUMENTS_MAX);
+        t->documents[t->count++] = cases_document(&t->cases, line);
+    } else if (cases_take(&line, "other")) {
+        CHECK(t->other_count < DOCUMENTS_MAX);
+        t->others[t->other_count++] = cases_document(&t->cases, line);
+    } else if (cases_take(&line, "=")) {
+        run_formula(t, line);
+    } else {
+        run_pipeline(t, line);
+    }
+}
+
 static void run_table(const char *name)
 {
     struct arena *arena = arena_open(BUDGET);
     struct table table = { .wrong = buffer_in(arena) };
-    char path[256];
-    bytes line;
 
-    CHECK(arena != NULL);
-    snprintf(path, sizeof(path), "tests/corpus/pipelines/%s.txt", name);
-    cases_open(&table.cases, arena, path);
-    while (cases_next(&table.cases, &line)) {
-        if (cases_take(&line, "doc")) {
-            CHECK(table.count < DOCUMENTS_MAX);
-            table.documents[table.count++] = cases_document(&table.cases, line);
-        } else if (cases_take(&line, "other")) {
-            CHECK(table.other_count < DOCUMENTS_MAX);
-            table.others[table.other_count++] = cases_document(&table.cases, line);
-        } else if (cases_take(&line, "=")) {
-            run_formula(&table, line);
-        } else {
-            run_pipeline(&table, line);
-        }
-    }
-    CHECK_THAT(table.tried > 0, "%s has no cases", path);
+    cases_each(&table.cases, "pipelines", name, run_line, &table);
     CHECK_THAT(table.wrong.len == 0, "%.*s", (int)table.wrong.len, (const char *)table.wrong.data);
     arena_close(arena);
 }
@@ -284,6 +282,28 @@ TEST(mongo_pipeline, objects_and_conversions_are_as_documented)
 TEST(mongo_pipeline, dates_are_shown_as_clocks_of_their_zone_show_them)
 {
     run_table("dates");
+}
+
+TEST(mongo_pipeline, many_stages_have_a_share_of_the_memory_each)
+{
+    struct arena *arena = arena_open(BUDGET);
+    struct table table = { .wrong = buffer_in(arena), .cases.arena = arena };
+    struct buffer text = buffer_in(arena);
+    struct buffer document = buffer_in(arena);
+    void *megabytes;
+
+    CHECK_OK(arena_take(arena, 3 << 20, &megabytes));
+    memset(megabytes, 'x', 3 << 20);
+    size_t begun = document_begin(&document);
+    document_append_text(&document, "t", bytes_of(megabytes, 3 << 20));
+    document_end(&document, begun);
+    CHECK_OK(buffer_finish(&document, &table.documents[table.count++]));
+    for (int i = 0; i < 400; i++)
+        buffer_append_format(&text, "%s{\"$sort\":{\"_id\":1}}", i ? "," : "[");
+    buffer_append_text(&text, "]");
+    bytes stages = value_document(cases_value(&table.cases, bytes_of(text.data, text.len)));
+    CHECK_STRING(answer_of(&table, stages), "error 292");
+    arena_close(arena);
 }
 
 TEST(mongo_pipeline, the_front_of_a_pipeline_is_left_to_the_find)

@@ -17,7 +17,6 @@ enum { BUDGET = 64 * 1024 * 1024, NOW_MS = 86400123 };
 struct table {
     struct cases cases;
     bytes document, where, filters;
-    int updates;
 };
 
 static const char *error_of(struct table *t, status s, const struct fault *fault)
@@ -82,11 +81,12 @@ static void run_case(struct table *t, bytes line, bool is_insert)
     CHECK_THAT(strcmp(got, expected) == 0, "%s:%d: %.*s\n  gives %s\n  want  %s", t->cases.path,
                t->cases.line, (int)update.len, (const char *)update.data, got, expected);
     t->filters = BYTES_NONE;
-    t->updates++;
+    t->cases.tried++;
 }
 
-static void run_line(struct table *t, bytes line)
+static void run_line(void *context, bytes line)
 {
+    struct table *t = context;
     if (cases_take(&line, "doc")) {
         t->document = cases_document(&t->cases, line);
         t->where = cases_document(&t->cases, bytes_of_text("{}"));
@@ -104,18 +104,9 @@ static void run_line(struct table *t, bytes line)
 
 static void run_table(const char *name)
 {
-    struct arena *arena = arena_open(BUDGET);
     struct table table = { 0 };
-    char path[256];
-    bytes line;
 
-    CHECK(arena != NULL);
-    snprintf(path, sizeof(path), "tests/corpus/updates/%s.txt", name);
-    cases_open(&table.cases, arena, path);
-    while (cases_next(&table.cases, &line))
-        run_line(&table, line);
-    CHECK_THAT(table.updates > 0, "%s has no cases", path);
-    arena_close(arena);
+    cases_each(&table.cases, "updates", name, run_line, &table);
 }
 
 TEST(mongo_update, fields_are_set_and_removed)
