@@ -142,9 +142,13 @@ MUST_USE status collection_drop(struct engine *engine, struct arena *arena, byte
                                 bytes name);
 MUST_USE status collection_rename(struct engine *engine, struct arena *arena, bytes database,
                                   bytes name, bytes new_database, bytes new_name);
+/* The same, in place of a collection of the new name if there is one: it is dropped in the same step. */
+MUST_USE status collection_rename_over(struct engine *engine, struct arena *arena, bytes database,
+                                       bytes name, bytes new_database, bytes new_name);
 /* Several settings in one durable step: all of them or none. Indexes are dropped before others are
  * created, so that one can take the place of another of its name. */
 struct collection_change {
+    uint64_t if_version; /* 0: whatever it is; otherwise only if it is this one still (CONFLICT) */
     bool sets_default_ttl;
     int32_t default_ttl; /* as for collection_set_default_ttl */
     bool sets_options;

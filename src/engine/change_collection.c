@@ -156,20 +156,26 @@ struct new_names {
     bytes database, name;
 };
 
+static status set_names(struct change *change, struct collection *next,
+                        const struct new_names *names)
+{
+    TRY(change_check_name(change->arena, "collection", names->name));
+    if (!catalog_lookup_database(change_catalog(change->engine), names->database))
+        return change_fail_named(change->arena, NOT_FOUND, "there is no database '%.*s'",
+                                 names->database);
+    TRY(arena_copy(next->memory, names->database, &next->definition.database));
+    return arena_copy(next->memory, names->name, &next->definition.name);
+}
+
 static status alter_names(struct change *change, struct collection *next, const void *what)
 {
     const struct new_names *names = what;
     const struct catalog *catalog = change_catalog(change->engine);
 
-    TRY(change_check_name(change->arena, "collection", names->name));
-    if (!catalog_lookup_database(catalog, names->database))
-        return change_fail_named(change->arena, NOT_FOUND, "there is no database '%.*s'",
-                                 names->database);
     if (catalog_lookup(catalog, names->database, names->name))
         return change_fail_named(change->arena, EXISTS, "there is a collection '%.*s' already",
                                  names->name);
-    TRY(arena_copy(next->memory, names->database, &next->definition.database));
-    return arena_copy(next->memory, names->name, &next->definition.name);
+    return set_names(change, next, names);
 }
 
 status collection_rename(struct engine *engine, struct arena *arena, bytes database, bytes name,
@@ -178,6 +184,50 @@ status collection_rename(struct engine *engine, struct arena *arena, bytes datab
     struct new_names names = { .database = new_database, .name = new_name };
 
     return change_collection(engine, arena, database, name, alter_names, &names);
+}
+
+/* One that is in the way goes in the same step. */
+static status rename_over(struct change *change, struct collection *source,
+                          const struct new_names *names)
+{
+    struct collection *both[2] = { source };
+    struct collection *target = (struct collection *)(uintptr_t)catalog_lookup(
+        change_catalog(change->engine), names->database, names->name);
+
+    if (target == source)
+        return status_of(INVALID, "a collection cannot take its own place");
+    both[1] = target;
+    TRY(change_close_and_clone(change, both, target ? 2 : 1));
+    size_t at = change->old[0] == source ? 0 : 1;
+    TRY(set_names(change, change->next[at], names));
+    TRY(change_put_descriptor(change, change->next[at]));
+    change->edit.add = &change->next[at];
+    change->edit.add_count = 1;
+    if (target) {
+        TRY(drop_rows(change, target->id));
+        change->edit.remove_id = target->id;
+    }
+    struct collection_state *gone = target ? target->state : NULL;
+    TRY(change_publish(change));
+    if (gone)
+        atomic_store(&gone->is_dropped, true);
+    return STATUS_OK;
+}
+
+status collection_rename_over(struct engine *engine, struct arena *arena, bytes database,
+                              bytes name, bytes new_database, bytes new_name)
+{
+    struct new_names names = { .database = new_database, .name = new_name };
+    struct collection *source;
+    struct change change;
+
+    change_begin(engine, arena, &change);
+    status s = change_need_collection(&change, database, name, &source);
+    if (s.code == OK)
+        s = rename_over(&change, source, &names);
+    change_end(&change);
+    purger_wake(engine);
+    return s;
 }
 
 static status set_default_ttl(struct change *change, struct collection *next, int32_t default_ttl)
@@ -197,6 +247,8 @@ static status alter_settings(struct change *change, struct collection *next, con
 {
     const struct collection_change *wanted = what;
 
+    if (wanted->if_version != 0 && change->old[0]->version != wanted->if_version)
+        return status_of(CONFLICT, "the collection was changed meanwhile; look again");
     if (wanted->sets_default_ttl)
         TRY(set_default_ttl(change, next, wanted->default_ttl));
     if (wanted->sets_options)

@@ -42,6 +42,22 @@ status foreign_mark(struct arena *arena, bytes options, bytes *out)
     return set_mark(arena, options, FIELD, out);
 }
 
+bool foreign_is_unindexed(const struct collection *collection)
+{
+    /* As the face keeps it that has indexing modes. */
+    static const char *const way[] = { "cosmos", "definition", "indexingPolicy" };
+    bytes at = collection->definition.options;
+    struct value value;
+
+    for (size_t i = 0; i < ARRAY_COUNT(way); i++) {
+        if (at.len == 0 || !document_find(at, way[i], &value) || value.type != VALUE_DOCUMENT)
+            return false;
+        at = value_document(value);
+    }
+    return document_find(at, "indexingMode", &value) && value.type == VALUE_STRING &&
+           bytes_equal(value_text(value), BYTES_LITERAL("none"));
+}
+
 bool foreign_is_view(const struct collection *collection)
 {
     return has_mark(collection, VIEW_FIELD);

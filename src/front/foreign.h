@@ -11,6 +11,9 @@ bool foreign_is_marked(const struct collection *collection);
 /* The options with the mark in them, in the arena; everything else stays as it is. */
 MUST_USE status foreign_mark(struct arena *arena, bytes options, bytes *out);
 
+/* Its indexing mode is none: it can have no default time to live (C-9). */
+bool foreign_is_unindexed(const struct collection *collection);
+
 /* It has no documents of its own: only the face that made it shows it. */
 bool foreign_is_view(const struct collection *collection);
 MUST_USE status foreign_mark_view(struct arena *arena, bytes options, bytes *out);

@@ -122,6 +122,19 @@ test("a tailable cursor waits for what comes", async () => {
         db.collection(`c${number}plain`).find({}, { tailable: true }).toArray()), /capped/);
 });
 
+test("a killed session ends what it waits for", async () => {
+    const c = await db.createCollection(newName(), { capped: true, size: 100000 });
+    await c.insertOne({ _id: 1 });
+    const session = client.startSession();
+    const cursor = c.find({}, { tailable: true, awaitData: true, maxAwaitTimeMS: 600000, session });
+    await cursor.next();
+    const waiting = cursor.next().catch((error) => error);
+    await c.countDocuments({});
+    await db.command({ killSessions: [session.id] });
+    ok(!(await waiting)?._id, "nothing came");
+    await session.endSession();
+});
+
 test("a cursor that waits does not hold up the end of the server", async () => {
     const data = server.data;
     const name = newName();

@@ -112,6 +112,30 @@ test("the partition key of a document stays what it is", async () => {
     await fails(66, collection.updateOne({ _id: "a" }, { $set: { pk: "q" } }), /partition key/);
 });
 
+test("C-9 a container without indexing gets no time to live from either side", async () => {
+    const { container, collection } = await both({ indexingPolicy: { indexingMode: "none", automatic: false } });
+    await fails(67, collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 60 }), /indexing mode/);
+    equal((await container.read()).resource.defaultTtl, undefined);
+});
+
+test("settings that both sides change at once are all kept", async () => {
+    const { container, collection } = await both();
+    const { resource } = await container.read();
+    await Promise.all([
+        collection.insertOne({ _id: "first", pk: "p" }),
+        ...[10, 20, 30].map((ttl) => container.replace({ ...resource, defaultTtl: ttl })),
+        collection.db.command({ collMod: collection.collectionName, validationLevel: "moderate" }),
+        collection.createIndex({ n: 1 }, { name: "one" }),
+        collection.createIndex({ n: 1 }, { name: "two" }),
+    ].map((promise) => promise.catch((error) => error)));
+    const [listed] = await collection.db.listCollections({ name: collection.collectionName }).toArray();
+    equal(listed.options.validationLevel, "moderate");
+    const names = (await collection.indexes()).filter((index) => index.key.n).map((index) => index.name);
+    equal(names.length, 1, "one index of this meaning");
+    ok([10, 20, 30].includes((await container.read()).resource.defaultTtl), "the time to live");
+    equal(idsOf((await container.items.readAll().fetchAll()).resources), ["first"]);
+});
+
 run({
     before: async () => {
         server = await start({ options: ["--mongo", "127.0.0.1:0"] });

@@ -240,6 +240,7 @@ static status replace(struct call *call, void *context)
     wish->stored = stored_read(old->options);
     TRY(write_options(call, wish, old->options));
     struct collection_change change = {
+        .if_version = call->collection->version,
         .sets_default_ttl = wish->default_ttl != old->default_ttl,
         .default_ttl = wish->default_ttl,
         .sets_options = true,

@@ -373,9 +373,13 @@ static status store(struct call *call, const struct owner *owner, const struct o
     stored.has_offer = true;
     stored.offer = *offer;
     TRY(stored_write(call->arena, options, &stored, &options));
-    if (owner->collection)
-        return collection_set_options(engine, call->arena, owner->database,
-                                      owner->collection->definition.name, options);
+    if (owner->collection) {
+        struct collection_change change = { .if_version = owner->collection->version,
+                                            .sets_options = true,
+                                            .options = options };
+        return collection_change(engine, call->arena, owner->database,
+                                 owner->collection->definition.name, &change);
+    }
     return database_set_options(engine, call->arena, owner->database, options);
 }
 

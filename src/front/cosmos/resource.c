@@ -187,12 +187,18 @@ static status lock_resources(struct cosmos *face)
     return STATUS_OK;
 }
 
+enum { CHANGE_TRIES_MAX = 100 };
+
 status resource_change(struct call *call, resource_changer *change, void *context)
 {
     TRY(lock_resources(call->face));
-    status s = call_renew(call);
-    if (s.code == OK)
-        s = change(call, context);
+    status s = status_of(CONFLICT, "");
+    /* Another face may change the same collection: then it is looked at again. */
+    for (int i = 0; i < CHANGE_TRIES_MAX && s.code == CONFLICT; i++) {
+        s = call_renew(call);
+        if (s.code == OK)
+            s = change(call, context);
+    }
     pthread_mutex_unlock(&call->face->resource_lock);
     return s;
 }

@@ -153,7 +153,8 @@ static status change_default_ttl(struct command *command, const struct modificat
                                  const struct index_spec *spec)
 {
     const struct collection_definition *definition = &change->collection->definition;
-    struct collection_change wanted = { .sets_default_ttl = true,
+    struct collection_change wanted = { .if_version = change->collection->version,
+                                        .sets_default_ttl = true,
                                         .default_ttl = change->expire_after_s,
                                         .sets_options = true,
                                         .drops = &spec->name,
@@ -321,9 +322,10 @@ static status keep_settings(struct command *command, const struct modification *
                             const struct argument *table, const struct value *given, size_t count)
 {
     const struct collection_definition *definition = &change->collection->definition;
+    struct collection_change wanted = { .if_version = change->collection->version,
+                                        .sets_options = true };
     struct keep keep = keep_read(definition->options);
     bool is_changed = false;
-    bytes options;
 
     for (size_t i = 0; i < count; i++) {
         if (given[i].type == VALUE_MISSING)
@@ -333,9 +335,9 @@ static status keep_settings(struct command *command, const struct modification *
     }
     if (!is_changed)
         return STATUS_OK;
-    TRY(keep_write(command->arena, definition->options, &keep, &options));
-    return collection_set_options(command->face->engine, command->arena, definition->database,
-                                  definition->name, options);
+    TRY(keep_write(command->arena, definition->options, &keep, &wanted.options));
+    return collection_change(command->face->engine, command->arena, definition->database,
+                             definition->name, &wanted);
 }
 
 /* What the view looks at or its stages; the other one stays. */
@@ -405,8 +407,12 @@ status serve_coll_mod(struct command *command)
         TRY(modify_clustered(command, &change, given[EXPIRY]));
     if (given[INDEX].type != VALUE_MISSING)
         TRY(modify_index(command, &change, value_document(given[INDEX])));
-    TRY(command_renew(command));
-    TRY(command_find(command, change.name, &change.collection));
-    return change.collection ? keep_settings(command, &change, table, given, KEPT_COUNT)
-                             : STATUS_OK;
+    status s = status_of(CONFLICT, "");
+    for (int i = 0; i < COMMAND_CHANGE_TRIES && s.code == CONFLICT; i++) {
+        TRY(command_renew(command));
+        TRY(command_find(command, change.name, &change.collection));
+        s = change.collection ? keep_settings(command, &change, table, given, KEPT_COUNT)
+                              : STATUS_OK;
+    }
+    return s;
 }

@@ -194,6 +194,8 @@ MUST_USE status command_find_stored(struct command *command, bytes name,
                                     const struct collection **out);
 /* Makes database and collection if they are not there, and renews the request then. */
 MUST_USE status command_need(struct command *command, bytes name, const struct collection **out);
+/* How often a change of a collection is tried again when somebody else has changed it meanwhile. */
+enum { COMMAND_CHANGE_TRIES = 100 };
 /* Makes a collection, and its database if that is not there; EXISTS, InvalidNamespace. */
 MUST_USE status command_create(struct command *command,
                                const struct collection_definition *definition,

@@ -303,19 +303,20 @@ static status find_place(struct command *command, struct place place, const stru
     return s.code == NOT_FOUND ? STATUS_OK : s;
 }
 
-/* A collection that is in the way. */
-static status clear_target(struct command *command, struct place to, bool is_dropped)
+static status rename_to(struct command *command, struct place from, struct place to,
+                        bool drops_target)
 {
-    const struct collection *target;
+    struct engine *engine = command->face->engine;
 
-    TRY(find_place(command, to, &target));
-    if (!target)
-        return STATUS_OK;
-    if (!is_dropped)
+    if (drops_target)
+        return collection_rename_over(engine, command->arena, from.database, from.name, to.database,
+                                      to.name);
+    status s = collection_rename(engine, command->arena, from.database, from.name, to.database,
+                                 to.name);
+    if (s.code == EXISTS)
         return command_fail(command, ERROR_NamespaceExists,
                             "target namespace exists; say dropTarget: true to replace it");
-    status s = collection_drop(command->face->engine, command->arena, to.database, to.name);
-    return s.code == NOT_FOUND ? STATUS_OK : s;
+    return s;
 }
 
 status serve_rename_collection(struct command *command)
@@ -344,12 +345,10 @@ status serve_rename_collection(struct command *command)
     if (bytes_equal(from.database, to.database) && bytes_equal(from.name, to.name))
         return command_fail(command, ERROR_IllegalOperation, "Can't rename a collection to itself");
     TRY(command_check_name(command, to.database, to.name));
-    TRY(clear_target(command, to, argument_flag(given[1], false)));
     if (!catalog_has_database(&command->request, to.database)) {
         status s = database_create(engine, command->arena, to.database, BYTES_NONE);
         if (s.code != OK && s.code != EXISTS)
             return s;
     }
-    return collection_rename(engine, command->arena, from.database, from.name, to.database,
-                             to.name);
+    return rename_to(command, from, to, argument_flag(given[1], false));
 }

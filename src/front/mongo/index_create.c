@@ -16,7 +16,7 @@
 #include "front/mongo/index_build.h"
 #include "front/mongo/keep.h"
 
-enum { TRIES_MAX = 5 };
+enum { TRIES_MAX = COMMAND_CHANGE_TRIES };
 
 struct creation {
     bytes name;
@@ -130,6 +130,11 @@ static status set_default_ttl(struct command *command, const struct creation *cr
     bytes options = creation->collection->definition.options;
     struct keep keep = keep_read(options);
 
+    if (foreign_is_unindexed(creation->collection))
+        return command_fail(command, ERROR_CannotCreateIndex,
+                            "the collection's indexing mode is none, and a default time to live, "
+                            "which the index on _ts is, needs consistent or lazy");
+
     TRY(index_spec_row(command->arena, spec, &keep.stamp_index));
     change->sets_default_ttl = true;
     change->default_ttl = spec->expire_after_s;
@@ -140,7 +145,7 @@ static status set_default_ttl(struct command *command, const struct creation *cr
 static status apply(struct command *command, const struct creation *creation)
 {
     const struct collection_definition *definition = &creation->collection->definition;
-    struct collection_change change = { 0 };
+    struct collection_change change = { .if_version = creation->collection->version };
     struct index_definition *adds;
 
     TRY(ARENA_NEW(command->arena, creation->spec_count, &adds));
@@ -170,7 +175,7 @@ static status create_missing(struct command *command, struct creation *creation)
         if (creation->spec_count == creation->there_count)
             return STATUS_OK;
         s = apply(command, creation);
-        if (s.code != EXISTS)
+        if (s.code != EXISTS && s.code != CONFLICT)
             return s;
         TRY(command_renew(command));
     }

@@ -153,21 +153,18 @@ static status choose_wanted(struct command *command, struct removal *removal, st
     return STATUS_OK;
 }
 
-status serve_drop_indexes(struct command *command)
+/* CONFLICT: somebody else has changed the collection meanwhile. */
+static status drop_chosen(struct command *command, struct value wanted, size_t *count_out)
 {
-    static const struct argument table[] = {
-        {"index", ARGUMENT_ANY, true},
-    };
-    struct value given[ARRAY_COUNT(table)];
     struct removal removal = { 0 };
     bytes name;
 
-    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
     TRY(need_collection(command, &name, &removal.collection));
     TRY(index_spec_list(command, removal.collection, &removal.specs, &removal.count));
     TRY(ARENA_NEW(command->arena, removal.count, &removal.drops));
-    TRY(choose_wanted(command, &removal, given[0]));
+    TRY(choose_wanted(command, &removal, wanted));
     removal.change.drops = removal.drops;
+    removal.change.if_version = removal.collection->version;
     if (removal.change.drop_count > 0 || removal.change.sets_default_ttl) {
         status s = collection_change(command->face->engine, command->arena, command->database, name,
                                      &removal.change);
@@ -175,6 +172,25 @@ status serve_drop_indexes(struct command *command)
             return command_fail(command, ERROR_IndexNotFound, "%s", s.message);
         TRY(s);
     }
-    reply_int32(&command->reply, "nIndexesWas", (int32_t)removal.count);
+    *count_out = removal.count;
+    return STATUS_OK;
+}
+
+status serve_drop_indexes(struct command *command)
+{
+    static const struct argument table[] = {
+        {"index", ARGUMENT_ANY, true},
+    };
+    struct value given[ARRAY_COUNT(table)];
+    size_t count = 0;
+
+    TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
+    status s = drop_chosen(command, given[0], &count);
+    for (int i = 0; i < COMMAND_CHANGE_TRIES && s.code == CONFLICT; i++) {
+        TRY(command_renew(command));
+        s = drop_chosen(command, given[0], &count);
+    }
+    TRY(s);
+    reply_int32(&command->reply, "nIndexesWas", (int32_t)count);
     return STATUS_OK;
 }

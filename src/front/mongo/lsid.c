@@ -4,11 +4,43 @@
  * Threads: the command's. */
 #include "front/mongo/handlers.h"
 #include "front/mongo/multi.h"
+#include "front/mongo/operation.h"
 #include "front/mongo/stream.h"
 
-/* Cursors and transactions of each session in the list end with it. */
+/* Commands of one session that run. */
+struct running {
+    const struct command *asking;
+    bytes lsid;
+    int32_t ids[64];
+    size_t count;
+};
+
+static void note_running(void *context, const struct operation_seen *seen)
+{
+    struct running *running = context;
+    struct value id;
+
+    if (!seen->command || seen->command == running->asking ||
+        seen->command->lsid.type != VALUE_DOCUMENT || running->count == ARRAY_COUNT(running->ids) ||
+        !document_find(value_document(seen->command->lsid), "id", &id) ||
+        !bytes_equal(id.raw, running->lsid))
+        return;
+    running->ids[running->count++] = seen->id;
+}
+
+static void kill_running(struct command *command, bytes lsid)
+{
+    struct running running = { .asking = command, .lsid = lsid };
+
+    operation_each(command->face, note_running, &running);
+    for (size_t i = 0; i < running.count; i++)
+        operation_kill(command->face, running.ids[i]);
+}
+
+/* Cursors and transactions of each session in the list end with it; if it is killed, what it runs ends too. */
 static status end_listed(struct command *command)
 {
+    bool is_kill = command->row->name[0] == 'k';
     struct value id;
     struct field field;
 
@@ -21,6 +53,8 @@ static status end_listed(struct command *command)
             document_find(value_document(field.value), "id", &id)) {
             stream_end_session(command->face->streams, id.raw);
             multi_end_session(command->face->multis, id.raw);
+            if (is_kill)
+                kill_running(command, id.raw);
         }
     }
     tail_ring(command->face); /* cursors that wait look whether they were ended */

@@ -89,19 +89,25 @@ static status unless_exists(status s)
 static status mark_foreign(struct command *command, bytes name,
                            const struct collection **collection)
 {
-    bytes options;
+    status s = STATUS_OK;
 
-    if ((*collection)->definition.partition_path_count == 0 || foreign_is_marked(*collection))
-        return STATUS_OK;
-    TRY(foreign_mark(command->arena, (*collection)->definition.options, &options));
-    TRY(collection_set_options(command->face->engine, command->arena, command->database, name,
-                               options));
-    TRY(command_renew(command));
-    TRY(command_find(command, name, collection));
-    if (!*collection)
-        return command_fail(command, ERROR_NamespaceNotFound,
-                            "the collection was dropped meanwhile; try again");
-    return STATUS_OK;
+    for (int i = 0; i < COMMAND_CHANGE_TRIES; i++) {
+        struct collection_change change = { .if_version = (*collection)->version,
+                                            .sets_options = true };
+        if ((*collection)->definition.partition_path_count == 0 || foreign_is_marked(*collection))
+            return STATUS_OK;
+        TRY(foreign_mark(command->arena, (*collection)->definition.options, &change.options));
+        s = collection_change(command->face->engine, command->arena, command->database, name,
+                              &change);
+        if (s.code != CONFLICT)
+            TRY(s);
+        TRY(command_renew(command));
+        TRY(command_find(command, name, collection));
+        if (!*collection)
+            return command_fail(command, ERROR_NamespaceNotFound,
+                                "the collection was dropped meanwhile; try again");
+    }
+    return s;
 }
 
 status command_create(struct command *command, const struct collection_definition *definition,

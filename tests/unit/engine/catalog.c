@@ -533,3 +533,52 @@ TEST(catalog, a_database_of_a_newer_program_is_not_opened)
     CHECK_CODE(world_start(&w), CORRUPT);
     world_forget(&w);
 }
+
+TEST(catalog, a_change_for_another_version_is_a_conflict)
+{
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "");
+    struct request request = world_begin(&w);
+    struct collection_change first = { .if_version = world_find(&request, "c")->version,
+                                       .sets_options = true,
+                                       .options = BYTES_LITERAL("one") };
+    struct collection_change second = first;
+    second.options = BYTES_LITERAL("two");
+    world_end(&request);
+    CHECK_OK(collection_change(w.engine, w.arena, BYTES_LITERAL("db"), BYTES_LITERAL("c"), &first));
+    CHECK_CODE(
+        collection_change(w.engine, w.arena, BYTES_LITERAL("db"), BYTES_LITERAL("c"), &second),
+        CONFLICT);
+    request = world_begin(&w);
+    CHECK_TEXT(world_find(&request, "c")->definition.options, "one");
+    world_end(&request);
+    world_close(&w);
+}
+
+TEST(catalog, a_collection_takes_the_place_of_another_in_one_step)
+{
+    EACH_BACKING(backing)
+    {
+        const bytes db = BYTES_LITERAL("db"), from = BYTES_LITERAL("from"),
+                    to = BYTES_LITERAL("to");
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "to", TTL_OFF, "n: n");
+        world_collection(&w, "from", TTL_OFF, "");
+        CHECK_WRITTEN(world_insert(&w, "from", "{'_id':1}"), OK);
+        CHECK_WRITTEN(world_insert(&w, "to", "{'_id':2,'n':1}"), OK);
+        CHECK_CODE(collection_rename(w.engine, w.arena, db, from, db, to), EXISTS);
+        CHECK_OK(collection_rename_over(w.engine, w.arena, db, from, db, to));
+        CHECK_LIVING(&w, "to", "1");
+        CHECK_CODE(collection_rename_over(w.engine, w.arena, db, from, db, to), NOT_FOUND);
+        CHECK_CODE(collection_rename_over(w.engine, w.arena, db, to, db, to), INVALID);
+        CHECK_OK(collection_rename_over(w.engine, w.arena, db, to, db, from));
+        world_crash(&w);
+        CHECK_LIVING(&w, "from", "1");
+        world_purge(&w);
+        CHECK_LIVING(&w, "from", "1");
+        world_close(&w);
+    }
+}
