@@ -4,6 +4,7 @@
 #include "front/mongo/hint.h"
 
 #include "front/mongo/index_spec.h"
+#include "front/mongo/keep.h"
 
 static bool is_pattern_of(bytes pattern, const struct index *index)
 {
@@ -34,10 +35,28 @@ static bool is_id_pattern(bytes pattern)
            value_is_number(order) && value_as_double(order) > 0;
 }
 
+/* The index on _ts is the default time to live of the collection: it is listed, and holds every document, but no
+ * order of its own. */
+static bool is_stamp_name(const struct collection *collection, bytes name)
+{
+    bytes row = keep_read(collection->definition.options).stamp_index;
+    struct value listed;
+
+    if (collection->definition.default_ttl == TTL_OFF)
+        return false;
+    if (row.len > 0 && document_find(row, "name", &listed) && listed.type == VALUE_STRING)
+        return bytes_equal(name, value_text(listed));
+    return bytes_equal(name, BYTES_LITERAL("_ts_1"));
+}
+
 static bool find_by_pattern(const struct collection *collection, bytes pattern, struct hint *out)
 {
     struct value natural;
 
+    if (collection->definition.default_ttl != TTL_OFF && index_spec_is_on_stamp(pattern)) {
+        out->by = FIND_NATURAL;
+        return true;
+    }
     if (document_find(pattern, "$natural", &natural)) {
         out->by = FIND_NATURAL;
         out->is_reverse = value_is_number(natural) && value_as_double(natural) < 0;
@@ -60,6 +79,10 @@ static bool find_by_name(const struct collection *collection, bytes name, struct
 {
     if (bytes_equal(name, BYTES_LITERAL("_id_"))) {
         out->by = FIND_BY_KEY;
+        return true;
+    }
+    if (is_stamp_name(collection, name)) {
+        out->by = FIND_NATURAL;
         return true;
     }
     *out = (struct hint){ .by = FIND_BY_INDEX, .index = collection_index(collection, name) };

@@ -285,3 +285,22 @@ TEST(mongo_index, two_arrays_side_by_side_cannot_be_indexed)
     CHECK_STRING(listed(&f), "[{\"v\":2,\"key\":{\"_id\":1},\"name\":\"_id_\"}]");
     mongo_face_close(&f);
 }
+
+TEST(mongo_index, a_hint_may_name_the_index_on_the_stamp)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2}]}"));
+    CHECK_FAULT(mongo_ask(&f, "{'find':'c','hint':'_ts_1'}"), 2);
+    CHECK_DONE(mongo_ask(&f, "{'createIndexes':'c','indexes':[{'key':{'_ts':1},'name':'_ts_1',"
+                             "'expireAfterSeconds':60}]}"));
+    static const char *const hints[] = { "'_ts_1'", "{'_ts':1}" };
+    EACH_ROW(hints, hint) {
+        struct mongo_answer a = mongo_ask(&f, "{'find':'c','filter':{'_id':2},'hint':%s}", *hint);
+        CHECK_DONE(a);
+        CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch"), "[{\"_id\":2}]");
+    }
+    CHECK_FAULT(mongo_ask(&f, "{'find':'c','hint':'_ts_2'}"), 2);
+    mongo_face_close(&f);
+}
