@@ -476,7 +476,7 @@ static status parse(struct command *command, struct arena *arena, const struct a
     aggregating->has_keys = !aggregating->is_list;
     judge_stages(aggregating, aggregating->pipeline, aggregating->front.stage_count);
     if (command->explain) {
-        TRY(arena_copy(command->arena, stages, &command->explain->stages));
+        TRY(arena_copy(command->explain->arena, stages, &command->explain->stages));
         command->explain->found_stages = aggregating->front.stage_count;
     }
     return STATUS_OK;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "front/mongo/handlers.h"
+#include "front/mongo/operation.h"
 #include "front/mongo/principal.h"
 
 /* ---- what runs says on its way ---------------------------------------------------------------------- */
@@ -28,7 +29,7 @@ status explain_tell(struct command *command, const struct collection *collection
         return STATUS_OK; /* a later part of the same walk */
     explain->collection = collection;
     explain->is_sorted = find_explain(find)->is_sorted;
-    return find_tell(find, command->arena, &explain->ways, &explain->way_count);
+    return find_tell(find, explain->arena, &explain->ways, &explain->way_count);
 }
 
 status explain_count(struct command *command, const struct find_request *wanted)
@@ -44,7 +45,7 @@ status explain_count(struct command *command, const struct find_request *wanted)
     unordered.order = NULL;
     unordered.is_one_pass = true;
     TRY(find_open(&unordered, &find));
-    status s = find_tell(find, command->arena, &explain->ways, &explain->way_count);
+    status s = find_tell(find, explain->arena, &explain->ways, &explain->way_count);
     find_close(find);
     return s;
 }
@@ -242,26 +243,32 @@ static status run_inner(struct command *command)
 
 status explain_run(struct command *command, bytes inner, enum explain_verbosity verbosity)
 {
-    struct explain explain = { .verbosity = verbosity };
+    struct explain explain = { .verbosity = verbosity, .arena = arena_open(LIMIT_CURSOR_BYTES) };
     const struct wire_message *message = command->message;
     struct wire_message wish = { .kind = WIRE_MSG, .body = inner };
     struct value target = command->target;
     struct document_walk walk = document_fields(inner);
     struct field first;
 
-    if (!document_next(&walk, &first))
-        return command_fail(command, ERROR_BadValue, "there is no command to explain");
-    TRY(check_single(command, inner));
+    if (!explain.arena)
+        return status_of(OUT_OF_MEMORY, "no memory to explain");
+    document_next(&walk, &first);
+    /* Nobody may be looking while one command takes the place of the other. */
+    operation_end(command);
     command->message = &wish;
     command->target = first.value;
     command->explain = &explain;
+    operation_begin(command);
     status s = run_inner(command);
+    operation_end(command);
     if (command->row->handler == serve_distinct)
         explain.given = (int64_t)explain.figures.matched;
     if (command->row->handler == serve_find_and_modify)
         explain.given = command->work.matched > 0 || command->work.deleted > 0;
     if (s.code == OK)
         append_reply(command, inner);
+    s = fault_keep(command->arena, &command->fault, s);
+    arena_close(explain.arena);
     command->explain = NULL;
     command->message = message;
     command->target = target;
@@ -328,6 +335,8 @@ status serve_explain(struct command *command)
                             (const char *)first.name.data);
     if (!is_explainable(row))
         return command_fail(command, ERROR_IllegalOperation, "Cannot explain cmd: %s", row->name);
+    TRY(check_single(command, inner));
+    operation_end(command);
     command->row = row;
     status s = principal_permit(command);
     if (s.code == OK)

@@ -7,9 +7,10 @@
 
 enum explain_verbosity { EXPLAIN_PLAN, EXPLAIN_STATS, EXPLAIN_ALL };
 
-/* Of a command that is explained; in its arena. */
+/* Of a command that is explained. */
 struct explain {
     enum explain_verbosity verbosity;
+    struct arena *arena; /* of what is told: long writes give the memory of the command back */
     const struct collection *collection; /* NULL: nothing was looked for */
     struct find_way *ways;
     size_t way_count;
