@@ -30,6 +30,17 @@ struct foreign {
     struct pipeline_foreign sources;
 };
 
+/* The instant of the storage is fixed by whoever scans first, and is that of the command, which gives it back. */
+static void share_instant(struct opening *opening)
+{
+    struct request *own = &opening->command.request, *all = &opening->foreign->command->request;
+
+    if (!own->view)
+        own->view = all->view;
+    if (!all->view)
+        all->view = own->view;
+}
+
 static status take_opening(struct foreign *foreign, struct opening **out)
 {
     struct opening *opening = foreign->idle;
@@ -61,6 +72,7 @@ static void give_opening(struct opening *opening)
     if (opening->run)
         pipeline_close(opening->run);
     select_close(opening->select);
+    share_instant(opening);
     opening->run = NULL;
     opening->select = NULL;
     arena_reset(opening->arena);
@@ -94,7 +106,10 @@ static status next_stored(void *context, bytes *document_out, bool *has_out)
     *has_out = false;
     if (!opening->select)
         return STATUS_OK;
-    TRY(tell(opening, select_next(opening->select, &row, has_out)));
+    share_instant(opening);
+    status s = select_next(opening->select, &row, has_out);
+    share_instant(opening);
+    TRY(tell(opening, s));
     if (!*has_out)
         return STATUS_OK;
     *document_out = row.document;
@@ -123,10 +138,9 @@ static status open_stored(struct opening *opening, const struct collection *coll
     if (!collection)
         return STATUS_OK;
     opening->collection_id = collection->id;
-    TRY(select_open(&opening->command, &spec, &opening->select));
-    /* The instant that the first scan of the command has fixed. */
-    opening->foreign->command->request.view = opening->command.request.view;
-    return STATUS_OK;
+    status s = select_open(&opening->command, &spec, &opening->select);
+    share_instant(opening);
+    return s;
 }
 
 /* The stages of the view, then the condition. */
