@@ -312,6 +312,7 @@ static status log_operation(struct transaction *t, const struct write_op *op, st
 
     TRY(ARENA_NEW(t->arena, 1, &logged));
     logged->op = *op;
+    logged->op.note = NULL;
     TRY(arena_copy(t->arena, op->key.partition, &logged->op.key.partition));
     TRY(arena_copy(t->arena, op->key.id, &logged->op.key.id));
     TRY(arena_copy(t->arena, op->document, &logged->op.document));
@@ -371,7 +372,8 @@ static status as_conflict(status s)
     }
 }
 
-static status write_log(struct transaction *t, struct arena *arena, uint64_t *seq_out)
+static status write_log(struct transaction *t, struct arena *arena, const struct write_note *note,
+                        uint64_t *seq_out)
 {
     struct write_op *ops;
     struct request request;
@@ -382,6 +384,7 @@ static status write_log(struct transaction *t, struct arena *arena, uint64_t *se
     TRY(ARENA_NEW(arena, t->count, &ops));
     for (const struct logged *logged = t->first; logged; logged = logged->next)
         ops[count++] = logged->op;
+    ops[count - 1].note = note;
     TRY(request_begin(t->engine, arena, &request));
     request.transaction = t;
     request.is_committing = true;
@@ -392,11 +395,12 @@ static status write_log(struct transaction *t, struct arena *arena, uint64_t *se
     return as_conflict(s);
 }
 
-status transaction_commit(struct transaction *t, struct arena *arena, uint64_t *seq_out)
+status transaction_commit(struct transaction *t, struct arena *arena, const struct write_note *note,
+                          uint64_t *seq_out)
 {
     *seq_out = 0;
     TRY(enter(t));
-    status s = write_log(t, arena, seq_out);
+    status s = write_log(t, arena, note, seq_out);
     pthread_mutex_lock(&t->engine->transactions.lock);
     end(t);
     pthread_mutex_unlock(&t->engine->transactions.lock);

@@ -26,9 +26,10 @@ MUST_USE status transaction_enter(struct transaction *transaction, struct arena 
                                   struct request *out);
 /* Makes everything durable in one step, and waits for it; however it goes, the transaction has ended then.
  * NOT_FOUND if it had ended before; CONFLICT and DUPLICATE_KEY: nothing was written; UNKNOWN_RESULT.
- * *seq_out is the number of its last write, 0 if there was nothing to write. */
+ * *seq_out is the number of its last write, 0 if there was nothing to write. The note (NULL: none) is
+ * kept with that write, in its collection. */
 MUST_USE status transaction_commit(struct transaction *transaction, struct arena *arena,
-                                   uint64_t *seq_out);
+                                   const struct write_note *note, uint64_t *seq_out);
 /* Nothing of it was ever there. From any thread; a request that is inside ends it when it leaves. */
 void transaction_abort(struct transaction *transaction);
 /* Aborts it if it has not ended. No request may be inside. */

@@ -11,9 +11,9 @@
  *
  * UNKNOWN: the disk failed during the commit, and only a restart tells.
  *
- * Keeps: one statement of a session runs at a time; an entry that runs stays where it is. Nothing of a
- * transaction outlives the process but what it has committed: a commit asked for again after a restart is
- * answered that there is no such transaction.
+ * Keeps: one statement of a session runs at a time; an entry that runs stays where it is. Of a transaction
+ * nothing outlives the process but what it has committed, and with it a note that it has, by which a commit that
+ * is asked for again after a restart is answered.
  * Threads: a lock, held for a search in one bucket; whoever waits for a running statement waits on a condition,
  * marked. Of the engine only transaction_abort is called under it. Start reading at multi_enter(). */
 #include "front/mongo/multi.h"
@@ -332,9 +332,55 @@ static status begin(struct command *command)
     return STATUS_OK;
 }
 
+/* What is kept with the last write of a commit: that this number of the session was committed. */
+static status make_note(struct command *command, struct write_note *out)
+{
+    struct buffer key = buffer_in(command->arena);
+
+    buffer_append_text(&key, "transaction ");
+    buffer_append(&key, bytes_of(&command->txn_number, sizeof(command->txn_number)));
+    buffer_append(&key, multi_session_id(command));
+    *out = (struct write_note){ .value = BYTES_LITERAL("c") };
+    return buffer_finish(&key, &out->key);
+}
+
+/* After a restart only the note knows of the commit, and only the client of its collections. */
+static status was_committed(struct command *command, bool *out)
+{
+    struct write_note note;
+    struct request request;
+    struct note *found;
+    size_t count = 0;
+
+    *out = false;
+    TRY(make_note(command, &note));
+    TRY(request_begin(command->face->engine, command->arena, &request));
+    status s = STATUS_OK;
+    for (size_t i = 0; i < catalog_collection_count(&request) && s.code == OK && count == 0; i++)
+        s = note_find(&request, catalog_collection(&request, i), note.key, &found, &count);
+    request_end(&request);
+    *out = count > 0;
+    return s;
+}
+
+/* A commit that is asked for again, of a session that this process has not seen. */
+static status claim_or_recall(struct command *command)
+{
+    bool is_committed = false;
+    status s = claim_marked(command);
+
+    if (s.code == OK || !multi_is_commit(command) || command->fault.code != ERROR_NoSuchTransaction)
+        return s;
+    TRY(was_committed(command, &is_committed));
+    if (!is_committed)
+        return s;
+    command->fault = (struct fault){ 0 };
+    return STATUS_OK;
+}
+
 status multi_enter(struct command *command)
 {
-    TRY(claim_marked(command));
+    TRY(claim_or_recall(command));
     TRY(multi_check(command, command->read_concern));
     if (command->multi == MULTI_START)
         TRY(begin(command));
@@ -411,8 +457,11 @@ status multi_meet_write(struct command *command)
 status serve_commit_transaction(struct command *command)
 {
     struct multi_entry *entry = command->multi_entry;
+    struct write_note note;
     uint64_t seq;
 
+    if (!entry && command->multi != MULTI_NONE) /* before a restart */
+        return STATUS_OK;
     if (!entry)
         return command_fail(command, ERROR_CommandFailed,
                             "commitTransaction must be run within a transaction");
@@ -421,7 +470,8 @@ status serve_commit_transaction(struct command *command)
     if (entry->state == STATE_UNKNOWN)
         return status_of(UNKNOWN_RESULT, "the disk failed during the commit; whether it has "
                                          "happened can be seen after a restart of the server");
-    status s = transaction_commit(entry->transaction, command->arena, &seq);
+    TRY(make_note(command, &note));
+    status s = transaction_commit(entry->transaction, command->arena, &note, &seq);
     entry->state = s.code == OK               ? STATE_COMMITTED
                    : s.code == UNKNOWN_RESULT ? STATE_UNKNOWN
                                               : STATE_ABORTED;

@@ -4,6 +4,7 @@
  * another face has made is found by the same names.
  *
  * Threads: the command's. */
+#include "front/mongo/capped.h"
 #include "front/mongo/command.h"
 #include "front/mongo/keep.h"
 
@@ -42,6 +43,12 @@ status command_find(struct command *command, bytes name, const struct collection
     s = catalog_find(&command->request, command->database, name, out);
     if (s.code == NOT_FOUND)
         *out = NULL;
+    if (*out && command->multi_entry && (command->row->traits & TRAIT_WRITE) && capped_is(*out))
+        return command_fail(command, ERROR_OperationNotSupportedInTransaction,
+                            "Collection '%.*s.%.*s' is a capped collection. Writes in transactions "
+                            "are not allowed on capped collections.",
+                            (int)command->database.len, (const char *)command->database.data,
+                            (int)name.len, (const char *)name.data);
     return s.code == NOT_FOUND ? STATUS_OK : s;
 }
 

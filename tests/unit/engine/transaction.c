@@ -27,7 +27,7 @@ static status commit(struct world *w, struct transaction *t)
     uint64_t seq;
 
     step_outside(w);
-    status s = transaction_commit(t, w->arena, &seq);
+    status s = transaction_commit(t, w->arena, NULL, &seq);
     CHECK_EQ(seq > 0, s.code == OK, "");
     transaction_close(t);
     return s;
@@ -348,14 +348,14 @@ TEST(transaction, it_ends_when_its_lifetime_is_over)
     transactions_expire(w.engine); /* ends when the request leaves */
     request_end(&request);
     CHECK_CODE(transaction_enter(t, w.arena, &request), NOT_FOUND);
-    CHECK_CODE(transaction_commit(t, w.arena, &seq), NOT_FOUND);
+    CHECK_CODE(transaction_commit(t, w.arena, NULL, &seq), NOT_FOUND);
     transaction_close(t);
     CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK); /* nobody has announced it any more */
 
     t = begin(&w);
     w.inside = NULL;
     world_pass(&w, LIFETIME_MS);
-    CHECK_CODE(transaction_commit(t, w.arena, &seq),
+    CHECK_CODE(transaction_commit(t, w.arena, NULL, &seq),
                NOT_FOUND); /* the moment counts, not the look */
     transaction_close(t);
     world_close(&w);

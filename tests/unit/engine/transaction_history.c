@@ -132,7 +132,7 @@ static void transact(struct member *m)
     request_end(&request);
     event.before_s = second_now(h);
     if (s.code == OK)
-        s = transaction_commit(t, arena, &event.seq);
+        s = transaction_commit(t, arena, NULL, &event.seq);
     event.after_s = second_now(h);
     CHECK_THAT(s.code == OK || s.code == CONFLICT, "%s", s.message);
     atomic_fetch_add(s.code == OK ? &h->commits : &h->conflicts, 1);

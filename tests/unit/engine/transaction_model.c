@@ -169,7 +169,7 @@ static void commit(struct game *g, struct player *p)
 
     for (int key = 0; key < KEYS; key++)
         is_conflict |= p->depends[key] && !is_alive(&p->base[key], world_now(&g->w));
-    status s = transaction_commit(p->t, g->w.arena, &seq);
+    status s = transaction_commit(p->t, g->w.arena, NULL, &seq);
     CHECK_EQ(s.code, is_conflict ? CONFLICT : OK, "%s", s.message ? s.message : "");
     for (int key = 0; key < KEYS && !is_conflict; key++) {
         if (!p->is_changed[key])

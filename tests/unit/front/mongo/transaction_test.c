@@ -340,6 +340,37 @@ TEST(mongo_transaction, it_ends_with_its_session)
     mongo_face_close(&f);
 }
 
+TEST(mongo_transaction, a_commit_is_answered_again_after_a_restart)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'other','documents':[{'_id':1}]}"));
+    CHECK_DONE(FIRST(&f, "s", 1, "'insert':'c','documents':[{'_id':4}]"));
+    CHECK_DONE(STATEMENT(&f, "s", 1, "'delete':'other','deletes':[{'q':{},'limit':0}]"));
+    CHECK_DONE(COMMIT(&f, "s", 1));
+    CHECK_DONE(FIRST(&f, "s", 2, "'insert':'c','documents':[{'_id':5}]"));
+    mongo_face_restart(&f);
+    CHECK_DONE(COMMIT(&f, "s", 1));
+    CHECK_FAULT(COMMIT(&f, "s", 2), 251);
+    CHECK_FAULT(COMMIT(&f, "t", 1), 251);
+    CHECK_FAULT(ABORT(&f, "s", 1), 251);
+    CHECK_FAULT(STATEMENT(&f, "s", 1, "'find':'c'"), 251);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, a_capped_collection_is_not_written_inside)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(mongo_ask(&f, "{'create':'log','capped':true,'size':4096}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'log','documents':[{'_id':1}]}"));
+    CHECK_FAULT(FIRST(&f, "s", 1, "'insert':'log','documents':[{'_id':2}]"), 263);
+    CHECK_FAULT(FIRST(&f, "s", 2, "'delete':'log','deletes':[{'q':{},'limit':0}]"), 263);
+    struct mongo_answer a = FIRST(&f, "s", 3, "'find':'log'");
+    CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch"), "[{\"_id\":1}]");
+    mongo_face_close(&f);
+}
+
 TEST(mongo_transaction, one_that_is_open_at_a_restart_was_never_there)
 {
     struct mongo_face f;
