@@ -242,7 +242,7 @@ static void overlay_delete_range(struct storage *storage, struct storage_batch *
     (void)where;
     (void)start;
     (void)end;
-    ASSERT(!"an overlay deletes row by row");
+    ASSERT(false && "an overlay deletes row by row");
 }
 
 static void overlay_add(struct storage *storage, struct storage_batch *batch,
@@ -253,7 +253,7 @@ static void overlay_add(struct storage *storage, struct storage_batch *batch,
     (void)where;
     (void)key;
     (void)delta;
-    ASSERT(!"an overlay keeps no counters");
+    ASSERT(false && "an overlay keeps no counters");
 }
 
 static status overlay_commit(struct storage *storage, struct storage_batch *batch,
