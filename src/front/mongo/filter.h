@@ -32,5 +32,7 @@ bool filter_predicate(void *context, bytes predicate, bytes document);
 /* Is the filter one that a partial index may have? Raises CannotCreateIndex. */
 MUST_USE status filter_check_partial(struct arena *arena, const struct match *match,
                                      struct fault *fault);
+/* Do two such filters hold for the same documents, as far as their parts tell? Empty is one that is not there. */
+bool filter_is_same(struct arena *arena, bytes a, bytes b);
 
 #endif

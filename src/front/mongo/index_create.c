@@ -74,7 +74,7 @@ static status compare(struct command *command, const struct creation *creation,
         const struct index_spec *there = &creation->specs[i];
         if (!bytes_equal(there->name, wanted->name))
             continue;
-        if (!index_spec_is_same(there, wanted))
+        if (!index_spec_is_same(command->arena, there, wanted))
             return command_fail(command, ERROR_IndexKeySpecsConflict,
                                 "An existing index has the same name as the requested index, but "
                                 "another key, filter, collation or uniqueness. Requested index: "
@@ -87,7 +87,7 @@ static status compare(struct command *command, const struct creation *creation,
         return STATUS_OK;
     }
     for (size_t i = 0; i < creation->spec_count; i++) {
-        if (index_spec_is_same(&creation->specs[i], wanted))
+        if (index_spec_is_same(command->arena, &creation->specs[i], wanted))
             return fail_options(command, creation, &creation->specs[i], wanted);
     }
     return STATUS_OK;

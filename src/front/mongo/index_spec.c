@@ -63,7 +63,7 @@ static bool same_document(bytes a, bytes b)
     return document_compare(a, b) == 0;
 }
 
-bool index_spec_is_same(const struct index_spec *a, const struct index_spec *b)
+bool index_spec_is_same(struct arena *arena, const struct index_spec *a, const struct index_spec *b)
 {
     struct value projection_a = { 0 }, projection_b = { 0 };
 
@@ -73,7 +73,8 @@ bool index_spec_is_same(const struct index_spec *a, const struct index_spec *b)
         document_find(b->others, "wildcardProjection", &projection_b);
     return same_document(a->key, b->key) && a->is_unique == b->is_unique &&
            a->is_sparse == b->is_sparse && same_document(a->collation, b->collation) &&
-           same_document(a->partial, b->partial) && value_compare(projection_a, projection_b) == 0;
+           filter_is_same(arena, a->partial, b->partial) &&
+           value_compare(projection_a, projection_b) == 0;
 }
 
 bool index_spec_has_same_options(const struct index_spec *a, const struct index_spec *b)

@@ -46,7 +46,8 @@ MUST_USE status index_spec_define(struct command *command, const struct index_sp
 MUST_USE status index_spec_options(struct arena *arena, const struct index_spec *spec, bytes *out);
 MUST_USE status index_spec_row(struct arena *arena, const struct index_spec *spec, bytes *out);
 /* Same key, uniqueness, sparseness, collation, filter: two such indexes cannot be side by side. */
-bool index_spec_is_same(const struct index_spec *a, const struct index_spec *b);
+bool index_spec_is_same(struct arena *arena, const struct index_spec *a,
+                        const struct index_spec *b);
 bool index_spec_has_same_options(const struct index_spec *a, const struct index_spec *b);
 /* Can it ever end a document? */
 bool index_spec_never_expires(const struct index_spec *spec);

@@ -171,6 +171,47 @@ TEST(mongo_index, M_10_conflicts_are_told_apart)
     mongo_face_close(&f);
 }
 
+TEST(mongo_index, partial_filters_are_compared_by_what_they_mean)
+{
+    const struct {
+        const char *there, *wanted;
+        bool is_same;
+    } rows[] = {
+        {"{'a':1}",                    "{'a':{'$eq':1}}",                             true },
+        { "{'a':1}",                   "{'a':{'$in':[1]}}",                           true },
+        { "{'a':1}",                   "{'$and':[{'a':1},{'a':1.0}]}",                true },
+        { "{'a':1,'b':2}",             "{'b':2,'a':1}",                               true },
+        { "{'a':{'$gt':0,'$lt':9}}",   "{'$and':[{'a':{'$lt':9}},{'a':{'$gt':0}}]}",  true },
+        { "{'$or':[{'a':1},{'b':2}]}", "{'$or':[{'b':2},{'$or':[{'a':1},{'b':2}]}]}", true },
+        { "{'a':{'$in':[1,2]}}",       "{'a':{'$in':[2,1]}}",                         true },
+        { "{'a':1}",                   "{'a':2}",                                     false},
+        { "{'a':1}",                   "{'b':1}",                                     false},
+        { "{'a':1}",                   "{'a':'1'}",                                   false},
+        { "{'a':{'$gt':1}}",           "{'a':{'$gte':1}}",                            false},
+        { "{'a':{'$in':[1,2]}}",       "{'a':{'$in':[1,2,3]}}",                       false},
+        { "{'a':1,'b':2}",             "{'$or':[{'a':1},{'b':2}]}",                   false},
+        { "{'a':1,'b':2}",             "{'a':1}",                                     false},
+        { "{'a':{'$exists':true}}",    "{'a':{'$type':'int'}}",                       false},
+        { "{'a':{'$type':'long'}}",    "{'a':{'$type':'int'}}",                       false},
+    };
+
+    EACH_ROW(rows, r) {
+        struct mongo_face f;
+        mongo_face_open(&f);
+        CHECK_DONE(mongo_ask(&f,
+                             "{'createIndexes':'c','indexes':[{'key':{'k':1},'name':'n',"
+                             "'partialFilterExpression':%s}]}",
+                             r->there));
+        struct mongo_answer answer = mongo_ask(&f,
+                                               "{'createIndexes':'c','indexes':[{'key':{'k':1},"
+                                               "'name':'n','partialFilterExpression':%s}]}",
+                                               r->wanted);
+        CHECK_EQ(answer.code, r->is_same ? 0 : 86, "%s and %s: %s", r->there, r->wanted,
+                 answer.message);
+        mongo_face_close(&f);
+    }
+}
+
 TEST(mongo_index, there_are_at_most_64_of_them)
 {
     struct mongo_face f;
