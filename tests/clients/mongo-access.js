@@ -54,6 +54,18 @@ test("names with commas and passwords of other alphabets work", async () => {
     await fails(13, client.db("shop").collection("c").insertOne({}));
 });
 
+test("a password is the same however its letters are typed, and may not hold control characters", async () => {
+    const root = await connect("root", "r00t", "?authSource=admin");
+    await root.db("admin").command({ createUser: "nine", pwd: "I\u00adX", roles: ["readAnyDatabase"] });
+    for (const typed of ["IX", "\u2168", "I\u00adX"]) {
+        const client = await connect("nine", typed, "?authSource=admin&authMechanism=SCRAM-SHA-256");
+        equal((await client.db("shop").collection("c").findOne({}))._id, 1);
+    }
+    await fails(18, connect("nine", "ix", "?authSource=admin&authMechanism=SCRAM-SHA-256"));
+    const refused = await fails(2, root.db("admin").command({ createUser: "bell", pwd: "ring\u0007", roles: [] }));
+    ok(/control characters/.test(refused.message), refused.message);
+});
+
 test("roles hold for the database on which they were given", async () => {
     const root = await connect("root", "r00t", "?authSource=admin");
     await root.db("shop").command({ createUser: "clerk", pwd: "x", roles: ["read"] });
@@ -86,7 +98,8 @@ test("users outlive a restart", async () => {
     server = await start({ data, options: ["--mongo", "127.0.0.1:0"] });
     await fails(13, (await connect()).db("shop").collection("c").findOne({}));
     const root = await connect("root", "r00t", "?authSource=admin");
-    equal((await root.db("admin").command({ usersInfo: { forAllDBs: true } })).users.length, 2);
+    const { users } = await root.db("admin").command({ usersInfo: { forAllDBs: true } });
+    equal(users.map(({ user }) => user).sort(), ["a,b=c", "nine", "root"]);
 });
 
 run({

@@ -8,7 +8,7 @@
  * salted = PBKDF2(password), client key = HMAC(salted, "Client Key"), stored key = H(client key), server key =
  * HMAC(salted, "Server Key"). The proof is client key XOR HMAC(stored key, what was said); so the server
  * keeps nothing that would let somebody in. With SHA-1 the password is the MD5 digest that the protocol of
- * old had; passwords of SHA-256 are taken as they are, which is what SASLprep makes of nearly all of them.
+ * old had; passwords of SHA-256 go through SASLprep (RFC 4013), because a letter may be typed in several ways.
  *
  * Keeps: proofs are compared in constant time. Pure apart from arenas and salts. */
 #include "front/mongo/scram.h"
@@ -17,8 +17,10 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdio.h>
+#include <stringprep.h>
 
-enum { NONCE_BYTES = 24, DIGEST_HEX_BYTES = 32, NUMBER_BYTES = 16 };
+/* One character may become eighteen in its one form. */
+enum { NONCE_BYTES = 24, DIGEST_HEX_BYTES = 32, NUMBER_BYTES = 16, PREPARED_GROWTH = 18 };
 
 static const struct {
     const char *name;
@@ -86,6 +88,25 @@ static status digest_password(struct arena *arena, bytes user, bytes password, b
     return buffer_finish(&hex, out);
 }
 
+/* Through SASLprep; what is plain ASCII stays as it is. */
+static status prepare_password(struct arena *arena, bytes password, bytes *out)
+{
+    const size_t room = password.len * PREPARED_GROWTH + 1;
+    char *text;
+
+    TRY(ARENA_NEW(arena, room, &text));
+    memcpy(text, password.data, password.len);
+    text[password.len] = '\0';
+    if (strlen(text) != password.len ||
+        stringprep(text, room, 0, stringprep_saslprep) != STRINGPREP_OK)
+        return status_of(INVALID,
+                         "the password holds characters that passwords may not have: control "
+                         "characters, private ones, or letters of both directions of "
+                         "writing (RFC 4013)");
+    *out = bytes_of_text(text);
+    return STATUS_OK;
+}
+
 status scram_make_secret(struct arena *arena, enum scram_mechanism mechanism, bytes user,
                          bytes password, struct scram_secret *out)
 {
@@ -96,6 +117,8 @@ status scram_make_secret(struct arena *arena, enum scram_mechanism mechanism, by
     random_secret(out->salt, out->salt_len);
     if (mechanism == SCRAM_SHA_1)
         TRY(digest_password(arena, user, password, &password));
+    else
+        TRY(prepare_password(arena, password, &password));
     if (PKCS5_PBKDF2_HMAC((const char *)password.data, (int)password.len, out->salt,
                           (int)out->salt_len, (int)out->iterations, hash_of(mechanism),
                           (int)kinds[mechanism].hash_len, salted) != 1 ||
