@@ -138,6 +138,8 @@
 /* Pipelines within each other. */
 #define LIMIT_PIPELINE_DEPTH 20
 #define LIMIT_VIEW_DEPTH 20 /* views below a view */
+#define LIMIT_LOOKUP_DEPTH \
+    100 /* collections that the lookups and unions of one command have open at a time */
 /* State of a page, in bytes: clients carry it in a header, which with its seal and in base64 has 1 KB at most. */
 #define LIMIT_QUERY_STATE_BYTES 752
 

@@ -37,8 +37,9 @@ static status begin(struct engine *engine, struct arena *arena, bool is_quiet, s
 {
     unsigned slot;
 
-    *out = (struct request){ .engine = engine, .arena = arena, .storage = engine->storage };
+    *out = (struct request){ 0 }; /* without a slot there is nothing to end */
     TRY(claim_any(engine, &slot));
+    *out = (struct request){ .engine = engine, .arena = arena, .storage = engine->storage };
     atomic_store(&engine->slots[slot].epoch, atomic_load(&engine->epoch));
     out->catalog = atomic_load(&engine->catalog);
     atomic_store(&engine->slots[slot].picture, out->catalog->number);

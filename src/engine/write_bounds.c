@@ -51,7 +51,9 @@ static status count_living(struct write *write, struct bounds *bounds)
 
     bounds->documents = (int64_t)size.documents;
     bounds->bytes = (int64_t)size.bytes;
-    if (policy->default_ttl == TTL_OFF && policy->rule_count == 0)
+    /* Horizons that are left have dead ones behind them, which take no room but are still there. */
+    if (policy->default_ttl == TTL_OFF && policy->rule_count == 0 &&
+        policy->inheriting_horizon == INT64_MIN && policy->own_horizon == INT64_MIN)
         return STATUS_OK;
     TRY(collection_figures(write->request, bounds->collection, &figures));
     bounds->documents = (int64_t)figures.documents;

@@ -153,6 +153,23 @@ static bool is_before(struct value a, struct value b, bool or_equal)
     return order < 0 || (or_equal && order == 0);
 }
 
+/* Infinity and numbers that are too large for the step stay where they are. */
+static status take_step(struct densifying *d, struct value from, uint64_t step, struct value *out)
+{
+    struct value before;
+
+    arena_reset(d->o->scratch);
+    TRY(step_from(d, d->o->scratch, from, step, out));
+    if (step == 0)
+        return STATUS_OK;
+    TRY(step_from(d, d->o->scratch, from, step - 1, &before));
+    if (value_compare(before, *out) < 0)
+        return STATUS_OK;
+    return refuse(d, 5897900,
+                  "a value of $densify is too large for the step: it does not change "
+                  "when the step is added; make the step larger");
+}
+
 /* Rows of one partition, with those that are missing. */
 static status densify_rows(struct densifying *d, const struct held_row *rows, size_t count)
 {
@@ -167,8 +184,7 @@ static status densify_rows(struct densifying *d, const struct held_row *rows, si
         if (i < count)
             TRY(value_of(d, d->o->held, rows[i].row, &value));
         while (s.from.type != VALUE_MISSING && (i == count || value.type != VALUE_MISSING)) {
-            arena_reset(d->o->scratch);
-            TRY(step_from(d, d->o->scratch, s.from, step, &next));
+            TRY(take_step(d, s.from, step, &next));
             bool is_inside = is_before(next, s.to, s.has_to);
             if (!is_inside || (i < count && !is_before(next, value, true)))
                 break;

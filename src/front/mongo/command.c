@@ -173,6 +173,8 @@ static status read_session(struct command *command, const struct value generic[G
     if (lsid.type != VALUE_MISSING && lsid.type != VALUE_DOCUMENT)
         return command_fail(command, ERROR_TypeMismatch, "lsid must be an object, not %s",
                             value_type_name(lsid.type));
+    if (lsid.type == VALUE_DOCUMENT)
+        TRY(lsid_check(command, value_document(lsid)));
     command->lsid = lsid;
     struct multi_fields fields = { .number = generic[GENERIC_NUMBER],
                                    .start = generic[GENERIC_START],

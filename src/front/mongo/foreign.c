@@ -20,12 +20,15 @@ struct opening {
     struct select *select;
     uint32_t collection_id;
     struct pipeline_run *run; /* of the stages of a view */
+    /* What is asked of the rows of a view with variables of those who look it up; the stages have their own. */
+    struct condition after;
 };
 
 struct foreign {
     struct command *command;
     struct arena *arena;
     struct opening *idle, *busy;
+    unsigned depth; /* openings that are busy */
     struct foreign_origin last;
     struct pipeline_foreign sources;
 };
@@ -55,6 +58,7 @@ static status take_opening(struct foreign *foreign, struct opening **out)
     }
     opening->next = foreign->busy;
     foreign->busy = opening;
+    foreign->depth++;
     opening->foreign = foreign;
     opening->command = *foreign->command;
     opening->command.arena = opening->command.request.arena = opening->arena;
@@ -75,12 +79,14 @@ static void give_opening(struct opening *opening)
     share_instant(opening);
     opening->run = NULL;
     opening->select = NULL;
+    opening->after.match = NULL;
     arena_reset(opening->arena);
     while (*at != opening)
         at = &(*at)->next;
     *at = opening->next;
     opening->next = foreign->idle;
     foreign->idle = opening;
+    foreign->depth--;
 }
 
 /* What an opening fails with is what the command fails with. */
@@ -118,15 +124,30 @@ static status next_stored(void *context, bytes *document_out, bool *has_out)
     return STATUS_OK;
 }
 
-static status next_of_view(void *context, bytes *document_out, bool *has_out)
+static status pull_view(struct opening *opening, bytes *document_out, bool *has_out)
 {
-    struct opening *opening = context;
     struct command *command = &opening->command;
     status s = pipeline_next(opening->run, document_out, has_out);
 
     if (s.code != OK && command->fault.code == ERROR_NONE)
         s = pipeline_fault(command->arena, opening->run, s, &command->fault);
-    return tell(opening, s);
+    return s;
+}
+
+static status next_of_view(void *context, bytes *document_out, bool *has_out)
+{
+    struct opening *opening = context;
+    struct matching matching;
+    bool is_wanted;
+
+    do {
+        is_wanted = true;
+        TRY(tell(opening, pull_view(opening, document_out, has_out)));
+        if (*has_out && opening->after.match)
+            TRY(tell(opening, condition_holds(&opening->command, &opening->after, opening->arena,
+                                              *document_out, &matching, &is_wanted)));
+    } while (!is_wanted);
+    return STATUS_OK;
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
@@ -143,6 +164,27 @@ static status open_stored(struct opening *opening, const struct collection *coll
     return s;
 }
 
+static bool has_formula(const struct match *match)
+{
+    for (size_t i = 0; i < match->count; i++) {
+        if (has_formula(match->parts[i]))
+            return true;
+    }
+    return match->kind == MATCH_FORMULA;
+}
+
+/* The condition may use variables of the stage that looks the view up; then the stages of the view, which have
+ * variables of the same numbers, must not come between. */
+static void part_condition(struct opening *opening)
+{
+    struct condition *condition = &opening->condition;
+
+    if (!condition->match || !has_formula(condition->match))
+        return;
+    opening->after = *condition;
+    condition->match = NULL;
+}
+
 /* The stages of the view, then the condition. */
 static status open_view(struct opening *opening, const struct view *view,
                         const struct formula_run *formulas)
@@ -157,6 +199,8 @@ static status open_view(struct opening *opening, const struct view *view,
     struct pipeline whole;
     struct stage *stages;
 
+    part_condition(opening);
+    TRY(ARENA_NEW(command->arena, FORMULA_VARIABLES_MAX, &own.variables));
     TRY(pipeline_parse(command->arena, view->stages, NULL, &pipeline, &command->fault));
     TRY(ARENA_NEW(command->arena, pipeline->count + 1, &stages));
     for (size_t i = 0; i < pipeline->count; i++)
@@ -183,6 +227,11 @@ static status open_foreign(void *context, bytes name, const struct match *match,
     struct opening *opening;
     struct view view;
 
+    if (foreign->depth == LIMIT_LOOKUP_DEPTH)
+        return command_fail(foreign->command, ERROR_ViewDepthLimitExceeded,
+                            "lookups, unions and the views that they open are nested more than %d "
+                            "deep; does a view look itself up?",
+                            LIMIT_LOOKUP_DEPTH);
     TRY(take_opening(foreign, &opening));
     *out = (struct pipeline_source){ .next = next_stored, .context = opening };
     memcpy(opening->condition.variables, formulas->variables, sizeof(opening->condition.variables));

@@ -7,10 +7,24 @@
 #include "front/mongo/operation.h"
 #include "front/mongo/stream.h"
 
+/* An id that is empty would stand for every session, and a long one for memory that is kept for it. */
+status lsid_check(struct command *command, bytes lsid)
+{
+    struct value id;
+
+    if (lsid.len > LIMIT_SESSION_BYTES)
+        return command_fail(command, ERROR_InvalidOptions, "lsid has %zu bytes, limit %d", lsid.len,
+                            LIMIT_SESSION_BYTES);
+    if (!document_find(lsid, "id", &id) || id.raw.len == 0)
+        return command_fail(command, ERROR_TypeMismatch,
+                            "lsid has no id; a session is an object { id: UUID }");
+    return STATUS_OK;
+}
+
 /* Commands of one session that run. */
 struct running {
     const struct command *asking;
-    bytes lsid;
+    bytes lsid; /* empty: of any */
     int32_t ids[64];
     size_t count;
 };
@@ -23,7 +37,7 @@ static void note_running(void *context, const struct operation_seen *seen)
     if (!seen->command || seen->command == running->asking ||
         seen->command->lsid.type != VALUE_DOCUMENT || running->count == ARRAY_COUNT(running->ids) ||
         !document_find(value_document(seen->command->lsid), "id", &id) ||
-        !bytes_equal(id.raw, running->lsid))
+        (running->lsid.len > 0 && !bytes_equal(id.raw, running->lsid)))
         return;
     running->ids[running->count++] = seen->id;
 }
@@ -37,10 +51,28 @@ static void kill_running(struct command *command, bytes lsid)
         operation_kill(command->face, running.ids[i]);
 }
 
-/* Cursors and transactions of each session in the list end with it; if it is killed, what it runs ends too. */
-static status end_listed(struct command *command)
+/* Its cursors and its transaction; if it is killed, what it runs ends too. An empty id: all sessions. */
+static void end_session(struct command *command, bytes id)
 {
     bool is_kill = command->row->name[0] == 'k';
+
+    stream_end_session(command->face->streams, id);
+    multi_end_session(command->face->multis, id);
+    if (is_kill)
+        kill_running(command, id);
+}
+
+static bool ends_all(const struct command *command)
+{
+    struct document_walk walk = document_fields(value_document(command->target));
+    struct field field;
+
+    return strncmp(command->row->name, "killAll", strlen("killAll")) == 0 &&
+           !document_next(&walk, &field);
+}
+
+static status end_listed(struct command *command)
+{
     struct value id;
     struct field field;
 
@@ -50,13 +82,11 @@ static status end_listed(struct command *command)
     struct document_walk walk = document_fields(value_document(command->target));
     while (document_next(&walk, &field)) {
         if (field.value.type == VALUE_DOCUMENT &&
-            document_find(value_document(field.value), "id", &id)) {
-            stream_end_session(command->face->streams, id.raw);
-            multi_end_session(command->face->multis, id.raw);
-            if (is_kill)
-                kill_running(command, id.raw);
-        }
+            document_find(value_document(field.value), "id", &id) && id.raw.len > 0)
+            end_session(command, id.raw);
     }
+    if (ends_all(command))
+        end_session(command, BYTES_NONE);
     tail_ring(command->face); /* cursors that wait look whether they were ended */
     return STATUS_OK;
 }

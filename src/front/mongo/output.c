@@ -267,13 +267,8 @@ static status make_beside(struct command *command, const struct collection *old,
 
 static status replace_collection(struct command *command, const struct output *output, bytes beside)
 {
-    struct engine *engine = command->face->engine;
-    status s = collection_drop(engine, command->arena, command->database, output->name);
-
-    if (s.code != OK && s.code != NOT_FOUND)
-        return s;
-    TRY(collection_rename(engine, command->arena, command->database, beside, command->database,
-                          output->name));
+    TRY(collection_rename_over(command->face->engine, command->arena, command->database, beside,
+                               command->database, output->name));
     return command_renew(command);
 }
 

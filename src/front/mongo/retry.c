@@ -226,13 +226,17 @@ status retry_begin(struct command *command)
                             session.len, LIMIT_SESSION_BYTES);
     TRY(retry_read_base(command));
     enum outcome outcome;
+    bool has_waited = false;
     do {
         pthread_mutex_lock(&table->lock);
         outcome = enter(table, command, session, &newest);
         pthread_mutex_unlock(&table->lock);
+        has_waited |= outcome == OUTCOME_WAIT;
     } while (outcome == OUTCOME_WAIT && wait_for(table, session));
     command->is_retryable = outcome == OUTCOME_RUN || outcome == OUTCOME_LOOK;
     command->session_key = session;
+    if (has_waited) /* the first attempt may have made the collection */
+        TRY(command_renew(command));
     switch (outcome) {
     case OUTCOME_RUN:
         return STATUS_OK;

@@ -367,8 +367,9 @@ status stream_reply(struct command *command, struct stream *stream, const struct
     if (!batch.is_at_end && !wish->is_single) {
         TRY_GOTO(enlist(command, stream, wish), done);
         id = stream->id;
-        if (keep(stream, command->request.now))
-            stream = NULL;
+        if (!keep(stream, command->request.now))
+            id = 0; /* its session was ended meanwhile */
+        stream = NULL;
     }
     reply_int64(&command->reply, "id", id);
     reply_bytes(&command->reply, "ns", command_namespace(command, wish->name));

@@ -130,6 +130,23 @@ TEST(arrivals, the_dead_take_no_room)
     world_close(&w);
 }
 
+TEST(arrivals, the_dead_of_a_default_that_was_taken_away_take_no_room)
+{
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", 10, "came: arrivals keep=3");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'ttl':1000}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3}"), OK);
+    world_pass(&w, 11000);
+    CHECK_OK(world_set_ttl(&w, "c", TTL_OFF));
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':4}"), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':5}"), OK);
+    CHECK_LIVING(&w, "c", "1 4 5");
+    world_close(&w);
+}
+
 TEST(arrivals, changed_bounds_hold_for_the_next_that_comes)
 {
     struct world w;

@@ -48,6 +48,25 @@ static void check_all_ways(struct world *w, const char *collection, const char *
     CHECK_SCAN(w, collection, index, ids);
 }
 
+TEST(transaction, one_that_finds_no_place_leaves_the_places_of_others)
+{
+    static struct request others[LIMIT_RUNNING_REQUESTS];
+    struct transaction *t;
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    for (size_t i = 0; i < LIMIT_RUNNING_REQUESTS; i++)
+        CHECK_OK(request_begin(w.engine, w.arena, &others[i]));
+    CHECK_CODE(transaction_begin(w.engine, LIFETIME_MS, &t), BUSY);
+    struct request more;
+    CHECK_CODE(request_begin(w.engine, w.arena, &more), BUSY);
+    for (size_t i = 0; i < LIMIT_RUNNING_REQUESTS; i++)
+        request_end(&others[i]);
+    CHECK_OK(transaction_begin(w.engine, LIFETIME_MS, &t));
+    transaction_close(t);
+    world_close(&w);
+}
+
 TEST(transaction, its_writes_are_seen_inside_and_not_outside_until_the_commit)
 {
     EACH_BACKING(backing)

@@ -85,6 +85,42 @@ TEST(mongo_aggregate_foreign, a_view_is_looked_at_through_its_pipeline)
     mongo_face_close(&f);
 }
 
+TEST(mongo_aggregate_foreign, a_view_does_not_touch_the_variables_of_those_who_look_it_up)
+{
+    struct mongo_face f;
+
+    fill(&f);
+    CHECK_DONE(mongo_ask(&f, "{'create':'v','viewOn':'d','pipeline':[{'$set':{'many':{'$map':{"
+                             "'input':[7,8],'as':'m','in':{'$add':['$$m','$of']}}}}}]}"));
+    /* Inside of the lookup's condition ... */
+    CHECK_STRING(first_batch(&f,
+                             "{'$lookup':{'from':'v','let':{'mine':'$_id'},'pipeline':[{'$match':{"
+                             "'$expr':{'$and':[{'$gt':['$_id',10]},{'$lte':['$of','$$mine']}]}}},"
+                             "{'$project':{'of':1}}],'as':'o'}}"),
+                 "[{\"_id\":1,\"o\":[{\"_id\":12,\"of\":1}]},"
+                 "{\"_id\":2,\"o\":[{\"_id\":11,\"of\":2},{\"_id\":12,\"of\":1}]}]");
+    /* ... and behind it. */
+    struct mongo_answer a = mongo_ask(
+        &f, "{'aggregate':'c','let':{'wanted':2},'cursor':{},'pipeline':[{'$lookup':{'from':'v',"
+            "'localField':'_id','foreignField':'of','as':'o'}},{'$match':{'$expr':{'$eq':['$_id',"
+            "'$$wanted']}}},{'$project':{'_id':1}}]}");
+    CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch"), "[{\"_id\":2}]");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_aggregate_foreign, a_view_that_looks_itself_up_is_an_error)
+{
+    struct mongo_face f;
+
+    fill(&f);
+    CHECK_DONE(mongo_ask(&f, "{'create':'loop','viewOn':'c','pipeline':[{'$lookup':{'from':'loop',"
+                             "'pipeline':[],'as':'x'}}]}"));
+    CHECK_FAULT(mongo_ask(&f, "{'find':'loop'}"), ERROR_ViewDepthLimitExceeded);
+    CHECK_FAULT(mongo_ask(&f, "{'aggregate':'c','pipeline':[{'$unionWith':'loop'}],'cursor':{}}"),
+                ERROR_ViewDepthLimitExceeded);
+    mongo_face_close(&f);
+}
+
 TEST(mongo_aggregate_foreign, what_fails_inside_of_a_lookup_is_told)
 {
     struct mongo_face f;

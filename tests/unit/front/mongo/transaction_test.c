@@ -371,6 +371,30 @@ TEST(mongo_transaction, a_capped_collection_is_not_written_inside)
     mongo_face_close(&f);
 }
 
+TEST(mongo_transaction, killing_all_sessions_ends_it_and_a_session_without_an_id_ends_nothing)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_DONE(FIRST(&f, "s", 1, "'insert':'c','documents':[{'_id':4}]"));
+    CHECK_DONE(mongo_ask(&f, "{'endSessions':[{'id':null}]}"));
+    CHECK_DONE(mongo_ask(&f, "{'endSessions':[]}"));
+    CHECK_DONE(STATEMENT(&f, "s", 1, "'find':'c'"));
+    CHECK_DONE(mongo_ask(&f, "{'killAllSessions':[]}"));
+    CHECK_FAULT(STATEMENT(&f, "s", 1, "'find':'c'"), 251);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, a_session_needs_an_id_that_is_not_too_long)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_FAULT(mongo_ask(&f, "{'ping':1,'lsid':{'id':null}}"), ERROR_TypeMismatch);
+    CHECK_FAULT(mongo_ask(&f, "{'ping':1,'lsid':{}}"), ERROR_TypeMismatch);
+    CHECK_FAULT(mongo_ask(&f, "{'ping':1,'lsid':{'id':'%0600d'}}", 0), ERROR_InvalidOptions);
+    CHECK_DONE(mongo_ask(&f, "{'ping':1,'lsid':{'id':'s'}}"));
+    mongo_face_close(&f);
+}
+
 TEST(mongo_transaction, one_that_is_open_at_a_restart_was_never_there)
 {
     struct mongo_face f;
