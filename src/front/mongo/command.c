@@ -230,6 +230,12 @@ static void end_request(struct command *command)
     command->has_request = false;
 }
 
+void command_pause(struct command *command)
+{
+    if (!command->multi_entry)
+        end_request(command);
+}
+
 status command_renew(struct command *command)
 {
     if (command

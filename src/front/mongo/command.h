@@ -132,6 +132,8 @@ MUST_USE status command_commit(struct command *command, struct write_op *ops, si
                                enum write_mode mode, command_handler *done);
 /* Ends the engine's request and begins another, after a change of the catalog. */
 MUST_USE status command_renew(struct command *command);
+/* Ends the request until command_renew, for a command that waits long. */
+void command_pause(struct command *command);
 /* Is this an lsid that names one session? */
 MUST_USE status lsid_check(struct command *command, bytes lsid);
 /* MaxTimeMSExpired if the time that the client gave is over, Interrupted if somebody has killed the operation;

@@ -480,10 +480,14 @@ static status await_batch(struct command *command, struct stream *stream, struct
     for (;;) {
         rung = atomic_load(&command->face->bell.count);
         TRY(run_batch(command, stream, "nextBatch", batch));
-        if (!is_to_wait(command, stream, batch) || !tail_await(command->face, rung, &limit))
+        if (!is_to_wait(command, stream, batch))
+            return STATUS_OK;
+        command_pause(command); /* who waits holds nobody's purging back */
+        bool is_rung = tail_await(command->face, rung, &limit);
+        TRY(command_renew(command));
+        if (!is_rung)
             return STATUS_OK;
         command->reply.len = begun;
-        TRY(command_renew(command));
     }
 }
 

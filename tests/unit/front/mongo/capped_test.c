@@ -1,6 +1,7 @@
 /* Capped collections: their bounds, their order, their cursors that wait, and what they are made of. */
 #include <pthread.h>
 
+#include "engine/state.h"
 #include "tests/support/mongo_face.h"
 
 static const char *ids_of(struct mongo_face *f, const char *rest)
@@ -197,6 +198,7 @@ static void *insert_later(void *context)
     /* Whoever waits has said so. */
     while (atomic_load(&face->bell.waiting) == 0)
         sched_yield();
+    CHECK_EQ(request_count(waiter->f->world.engine), 0, "who waits holds nothing back");
     CHECK_WRITTEN(world_insert(&waiter->f->world, "c", "{'_id':77}"), OK);
     return NULL;
 }
