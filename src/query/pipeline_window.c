@@ -282,9 +282,9 @@ static status unit_size(struct partition *p, const struct window *w, double *out
     int64_t moved;
 
     *out = 1;
-    if (w->unit.len == 0)
+    if (w->result_unit.len == 0)
         return STATUS_OK;
-    if (!date_move(p->utc, 0, w->unit, 1, &moved) || moved > INT64_C(7) * DATE_MS_PER_DAY)
+    if (!date_move(p->utc, 0, w->result_unit, 1, &moved) || moved > INT64_C(7) * DATE_MS_PER_DAY)
         return refuse(p, 5490704, "the unit of $derivative and $integral is at most a week");
     *out = (double)moved;
     return STATUS_OK;

@@ -33,7 +33,8 @@ struct window {
     const struct formula *of, *other, *otherwise;
     bool is_range; /* bounds are values of the order, not rows */
     struct window_bound lower, upper;
-    bytes unit; /* of time, of bounds and results; may be empty */
+    bytes unit;        /* of time, of the bounds of a range; may be empty */
+    bytes result_unit; /* of time, of $derivative and $integral; may be empty */
     int64_t shift;
     double alpha;
 };

@@ -95,7 +95,7 @@ static status parse_slope(struct pipeline_parser *p, struct field call, struct w
 
     TRY(parse_input(p, call, "input", &out->of));
     if (document_find(value_document(call.value), "unit", &unit) && unit.type == VALUE_STRING)
-        out->unit = value_text(unit);
+        out->result_unit = value_text(unit);
     return STATUS_OK;
 }
 
