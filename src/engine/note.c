@@ -77,7 +77,9 @@ static status find_in(struct request *request, struct storage_scan *scan, uint32
 status note_find(struct request *request, const struct collection *collection, bytes key,
                  struct note **out, size_t *count_out)
 {
-    uint32_t last = stretch_of(request->now), first = atomic_load(&collection->state->first_note);
+    /* The write that is asked about may be younger than the request. */
+    uint32_t last = stretch_of(clock_now(request->engine->options.clock));
+    uint32_t first = atomic_load(&collection->state->first_note);
     struct buffer found = buffer_in(request->arena);
     const struct storage_range notes = ALL_NOTES;
     struct storage_scan *scan;

@@ -81,6 +81,21 @@ test("roles hold for the database on which they were given", async () => {
     await fails(13, c.insertOne({}));
 });
 
+test("a collection is renamed by who administers its databases, and by nobody else", async () => {
+    const root = await connect("root", "r00t", "?authSource=admin");
+    await root.db("shop").collection("old").insertOne({ _id: 1 });
+    await root.db("shop").command({ createUser: "owner", pwd: "x", roles: ["dbOwner"] });
+    await root.db("admin").command({ createUser: "keeper", pwd: "x", roles: [{ role: "dbAdmin", db: "admin" }] });
+    const rename = (client, from, to) => client.db("admin").command({ renameCollection: from, to, dropTarget: true });
+    const keeper = await connect("keeper", "x", "?authSource=admin");
+    await fails(13, rename(keeper, "shop.old", "shop.new"));
+    const owner = await connect("owner", "x", "?authSource=shop");
+    await fails(13, rename(owner, "shop.old", "other.new"));
+    equal((await rename(owner, "shop.old", "shop.new")).ok, 1);
+    equal(await owner.db("shop").collection("new").countDocuments(), 1);
+    for (const [db, user] of [["shop", "owner"], ["admin", "keeper"]]) await root.db(db).command({ dropUser: user });
+});
+
 test("a new password takes the place of the old one, and a dropped user is out at once", async () => {
     const root = await connect("root", "r00t", "?authSource=admin");
     const clerk = await connect("clerk", "x", "?authSource=shop");

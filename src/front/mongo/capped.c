@@ -101,9 +101,9 @@ static status trim_batch(struct command *command, const struct collection *colle
         if (!has)
             break;
         struct write_op *op = &ops[*count_out];
-        *op = (struct write_op){ .collection = collection,
-                                 .kind = WRITE_DELETE,
-                                 .own_ttl = TTL_ABSENT };
+        *op = (struct write_op){
+            .collection = collection, .kind = WRITE_DELETE, .if_seq = row.seq, .own_ttl = TTL_ABSENT
+        };
         TRY_GOTO(arena_copy(command->arena, row.key.partition, &op->key.partition), done);
         TRY_GOTO(arena_copy(command->arena, row.key.id, &op->key.id), done);
         documents--;
@@ -206,6 +206,17 @@ status serve_convert_to_capped(struct command *command)
 
 enum { COPY_BATCH = 1000, COPY_BYTES = 8 * 1024 * 1024 };
 
+/* What a client has put there meanwhile stays. */
+static status write_copies(struct command *command, struct write_op *ops, size_t count)
+{
+    TRY(document_write(&command->request, ops, count, WRITE_EACH));
+    for (size_t i = 0; i < count; i++) {
+        if (ops[i].outcome.code != EXISTS)
+            TRY(ops[i].outcome);
+    }
+    return STATUS_OK;
+}
+
 /* The next documents behind a position, which is moved. */
 static status copy_batch(struct command *command, bytes from, bytes to, struct buffer *position,
                          bool *is_over_out)
@@ -237,7 +248,7 @@ static status copy_batch(struct command *command, bytes from, bytes to, struct b
         TRY_GOTO(arena_copy(command->arena, row.document, &copy), done);
         TRY_GOTO(kept_take(command, target, BYTES_NONE, copy, &kept), done);
         ops[count++] = (struct write_op){ .collection = target,
-                                          .kind = WRITE_UPSERT,
+                                          .kind = WRITE_INSERT,
                                           .key = kept.key,
                                           .document = kept.bson,
                                           .own_ttl = kept.own_ttl };
@@ -251,7 +262,7 @@ done:
     select_close(select);
     TRY(s);
     request_loosen(&command->request);
-    return count ? document_write(&command->request, ops, count, WRITE_EACH) : STATUS_OK;
+    return count ? write_copies(command, ops, count) : STATUS_OK;
 }
 
 static status copy_all(struct command *command, bytes from, bytes to)

@@ -11,6 +11,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_spec.h"
 #include "front/mongo/keep.h"
+#include "front/mongo/principal.h"
 #include "front/mongo/validator.h"
 #include "front/mongo/view.h"
 
@@ -334,6 +335,8 @@ status serve_rename_collection(struct command *command)
     TRY(command_arguments(command, fields, ARRAY_COUNT(fields), given));
     TRY(read_place(command, command->target, &from));
     TRY(read_place(command, given[0], &to));
+    TRY(principal_permit_on(command, from.database, ACCESS_DB_ADMIN));
+    TRY(principal_permit_on(command, to.database, ACCESS_DB_ADMIN));
     TRY(find_place(command, from, &source));
     if (!source)
         return command_fail(command, ERROR_NamespaceNotFound,

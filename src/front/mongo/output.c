@@ -159,18 +159,7 @@ static status read_merge(struct command *command, struct value argument, struct 
 /* The rights to write where the rows go; a command of that database would need the same. */
 static status check_rights(struct command *command, const struct output *output)
 {
-    static const struct command_row row = { .name = "aggregate",
-                                            .access = ACCESS_WRITE,
-                                            .traits = TRAIT_WRITE };
-    const struct command_row *own_row = command->row;
-    bytes own = command->database;
-
-    command->database = output->database;
-    command->row = &row;
-    status s = principal_permit(command);
-    command->row = own_row;
-    command->database = own;
-    TRY(s);
+    TRY(principal_permit_on(command, output->database, ACCESS_WRITE));
     return command_check_name(command, output->database, output->name);
 }
 

@@ -225,10 +225,15 @@ static status refuse(struct command *command, const char *why)
 
 status principal_permit(struct command *command)
 {
-    unsigned wanted = rights_for(command->row->access);
+    return principal_permit_on(command, command->database, command->row->access);
+}
+
+status principal_permit_on(struct command *command, bytes database, enum command_access access)
+{
+    unsigned wanted = rights_for(access);
     bytes document;
 
-    if (command->row->access == ACCESS_ANYONE)
+    if (access == ACCESS_ANYONE)
         return STATUS_OK;
     if (!atomic_load(&command->face->has_users))
         return command->session->is_loopback
@@ -238,10 +243,10 @@ status principal_permit(struct command *command)
     TRY(login_principal(command, &document));
     if (document.len == 0)
         return refuse(command, "requires authentication");
-    if ((principal_rights(document, command->database) & wanted) == wanted)
+    if ((principal_rights(document, database) & wanted) == wanted)
         return STATUS_OK;
-    const char *why =
-        arena_format(command->arena, "is not allowed: not authorized on %.*s to execute it",
-                     (int)command->database.len, (const char *)command->database.data);
+    const char *why = arena_format(command->arena,
+                                   "is not allowed: not authorized on %.*s to execute it",
+                                   (int)database.len, (const char *)database.data);
     return refuse(command, why ? why : "is not allowed");
 }

@@ -37,5 +37,8 @@ MUST_USE status principal_load(struct mongo *face, struct arena *arena);
 
 /* May this command be run by who is connected? Unauthorized otherwise. */
 MUST_USE status principal_permit(struct command *command);
+/* The same for what a command does to another database than its own. */
+MUST_USE status principal_permit_on(struct command *command, bytes database,
+                                    enum command_access access);
 
 #endif
