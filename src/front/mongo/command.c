@@ -119,27 +119,11 @@ static void read_generic(bytes body, struct value out[GENERIC_COUNT])
     }
 }
 
-static status check_database(struct command *command)
-{
-    enum { NAME_BYTES_MAX = 63 };
-    static const char forbidden[] = "/\\. \"$*<>:|?";
-    bytes name = command->database;
-    bool is_bad = name.len == 0 || name.len > NAME_BYTES_MAX;
-
-    for (size_t i = 0; i < name.len && !is_bad; i++)
-        is_bad = memchr(forbidden, name.data[i], sizeof(forbidden)) != NULL; /* NUL too */
-    if (is_bad && !bytes_equal(name, BYTES_LITERAL("$external")))
-        return command_fail(command, ERROR_InvalidNamespace,
-                            "Invalid database name: '%.*s'; 1 to %d bytes without any of %s",
-                            (int)name.len, (const char *)name.data, NAME_BYTES_MAX, forbidden);
-    return STATUS_OK;
-}
-
 static status read_database(struct command *command, struct value value)
 {
     if (command->message->kind == WIRE_QUERY) {
         command->database = command->message->database;
-        return check_database(command);
+        return command_check_database(command, command->database);
     }
     if (value.type == VALUE_MISSING)
         return command_fail(command, ERROR_Location40571, "OP_MSG requests require a $db argument");
@@ -148,7 +132,7 @@ static status read_database(struct command *command, struct value value)
                             "the field '$db' must be of type string, not %s",
                             value_type_name(value.type));
     command->database = value_text(value);
-    return check_database(command);
+    return command_check_database(command, command->database);
 }
 
 static status read_time_limit(struct command *command, struct value value)

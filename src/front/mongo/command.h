@@ -204,6 +204,8 @@ enum { COMMAND_CHANGE_TRIES = 100 };
 MUST_USE status command_create(struct command *command,
                                const struct collection_definition *definition,
                                const struct index_definition *indexes, size_t index_count);
+/* Is this the name that a database may have? InvalidNamespace otherwise. */
+MUST_USE status command_check_database(struct command *command, bytes name);
 /* May a new collection have this name? InvalidNamespace. */
 MUST_USE status command_check_name(struct command *command, bytes database, bytes name);
 /* Databases that no client may see. */

@@ -68,11 +68,27 @@ status command_find_stored(struct command *command, bytes name, const struct col
     return *out && keep_is_view(*out) ? refuse_view(command, name) : STATUS_OK;
 }
 
+status command_check_database(struct command *command, bytes name)
+{
+    enum { NAME_BYTES_MAX = 63 };
+    static const char forbidden[] = "/\\. \"$*<>:|?";
+    bool is_bad = name.len == 0 || name.len > NAME_BYTES_MAX;
+
+    for (size_t i = 0; i < name.len && !is_bad; i++)
+        is_bad = memchr(forbidden, name.data[i], sizeof(forbidden)) != NULL; /* NUL too */
+    if (is_bad && !bytes_equal(name, BYTES_LITERAL("$external")))
+        return command_fail(command, ERROR_InvalidNamespace,
+                            "Invalid database name: '%.*s'; 1 to %d bytes without any of %s",
+                            (int)name.len, (const char *)name.data, NAME_BYTES_MAX, forbidden);
+    return STATUS_OK;
+}
+
 status command_check_name(struct command *command, bytes database, bytes name)
 {
     bool has_dollar = memchr(name.data, '$', name.len) != NULL;
     bool is_system = bytes_starts_with(name, BYTES_LITERAL("system."));
 
+    TRY(command_check_database(command, database));
     if (has_dollar || name.data[0] == '.' || name.data[name.len - 1] == '.')
         return command_fail(command, ERROR_InvalidNamespace,
                             "Invalid collection name: %.*s; it must not contain '$' nor begin or "

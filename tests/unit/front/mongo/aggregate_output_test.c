@@ -45,6 +45,28 @@ TEST(mongo_aggregate_output, out_makes_a_collection_of_the_rows)
     mongo_face_close(&f);
 }
 
+TEST(mongo_aggregate_output, rows_go_to_no_database_that_cannot_be)
+{
+    static const char *const names[] = { "", "a.b", "x/y", "$mayfly", "a b" };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1}]}"));
+    EACH_ROW(names, name) {
+        CHECK_FAULT(
+            mongo_ask(&f,
+                      "{'aggregate':'c','cursor':{},'pipeline':[{'$out':{'db':'%s','coll':'o'}}]}",
+                      *name),
+            ERROR_InvalidNamespace);
+        CHECK_FAULT(mongo_ask(&f,
+                              "{'aggregate':'c','cursor':{},'pipeline':[{'$merge':{'into':{'db':'%"
+                              "s','coll':'o'}}}]}",
+                              *name),
+                    ERROR_InvalidNamespace);
+    }
+    mongo_face_close(&f);
+}
+
 TEST(mongo_aggregate_output, out_that_fails_leaves_the_old_collection)
 {
     struct mongo_face f;
