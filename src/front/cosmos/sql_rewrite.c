@@ -285,12 +285,23 @@ void sql_rewrite(struct buffer *out, enum sql_form form, const struct query *que
 
 /* ---- what a client has put into it ------------------------------------------------------------------ */
 
+/* Is the condition on a line of its own, as write_ordered() has it? Somebody who writes a query of the same shape by
+ * hand means what he writes. */
+static bool has_own_line(bytes text, bytes where)
+{
+    static const char line[] = "\nWHERE ";
+    size_t at = (size_t)(where.data - text.data);
+
+    return at >= strlen(line) && memcmp(where.data - strlen(line), line, strlen(line)) == 0;
+}
+
 /* Has the text the columns that write_ordered() gives, and does its condition begin with one of the client's? */
-static bool is_ordered_form(const struct sql_layout *layout)
+static bool is_ordered_form(bytes text, const struct sql_layout *layout)
 {
     const struct sql_pieces *columns = &layout->columns;
 
-    return columns->count == 3 && layout->root.len > 0 && layout->orders.count > 0 &&
+    return layout->where.len > 0 && has_own_line(text, layout->where) && columns->count == 3 &&
+           layout->root.len > 0 && layout->orders.count > 0 &&
            columns->texts[0].len == layout->root.len + strlen("._rid") &&
            bytes_starts_with(columns->texts[0], layout->root) &&
            bytes_starts_with(columns->texts[1], BYTES_LITERAL("[{\"item\": ")) &&
@@ -323,7 +334,7 @@ status sql_without_filter(struct arena *arena, bytes text, bytes *out)
 
     *out = text;
     TRY(sql_layout(arena, text, &layout));
-    if (!is_ordered_form(&layout))
+    if (!is_ordered_form(text, &layout))
         return STATUS_OK;
     size_t start = (size_t)(layout.where.data - text.data) + strlen("(("), end = start;
     struct sql_lexer lexer = { .arena = arena, .text = text, .at = start, .error = &error };

@@ -1,4 +1,5 @@
 /* Query plans: which steps they ask of a client, and the text that it is to send instead. */
+#include "front/cosmos/sql_rewrite.h"
 #include "tests/check.h"
 #include "tests/support/cosmos_face.h"
 
@@ -258,4 +259,27 @@ TEST(item_query_plan, groups_come_with_their_keys)
         { "SELECT DISTINCT c.g FROM c GROUP BY c.g, c.h",                 "rewrittenQuery",              "''"       },
     };
     CHECK_PLANS(rows);
+}
+
+TEST(item_query_plan, a_condition_is_left_out_only_where_a_plan_has_made_room_for_it)
+{
+#define COLUMNS "SELECT c._rid, [{\"item\": c.a}] AS orderByItems, c AS payload"
+    const struct {
+        const char *text;
+        bool is_left_out;
+    } rows[] = {
+        {COLUMNS "\nFROM c\nWHERE ((c.x = 1) AND (c.y = 2))\nORDER BY c.a",  true },
+        { COLUMNS " FROM c WHERE ((c.x = 1) AND (c.y = 2)) ORDER BY c.a",    false},
+        { "SELECT *\nFROM c\nWHERE ((c.x = 1) AND (c.y = 2))\nORDER BY c.a", false},
+        { COLUMNS "\nFROM c\nWHERE c.x = 1\nORDER BY c.a",                   false},
+    };
+    struct arena *arena = arena_open(1 << 20);
+
+    EACH_ROW(rows, r) {
+        bytes text = bytes_of_text(r->text), out;
+        CHECK_OK(sql_without_filter(arena, text, &out));
+        CHECK_EQ(bytes_equal(text, out), !r->is_left_out, "%s", r->text);
+    }
+    arena_close(arena);
+#undef COLUMNS
 }
