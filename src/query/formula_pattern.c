@@ -110,7 +110,9 @@ status formula_regex_find_all(const struct formula *call, struct formula_run *ru
     struct search search;
 
     TRY(take_search(call, run, "$regexFindAll", &search));
-    while (search.pattern && from <= search.text.len) {
+    /* An empty match behind the last character is none, unless there is no character. */
+    for (bool is_first = true; search.pattern && (is_first || from < search.text.len);
+         is_first = false) {
         struct pattern_groups groups;
         struct value match;
         TRY(pattern_groups(search.pattern, run->arena, search.text, from, &groups));

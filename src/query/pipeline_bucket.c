@@ -25,6 +25,8 @@ static status hold_rows(struct pipeline_run *run, size_t number)
         arena_reset(o->scratch);
         encoded = buffer_in(o->scratch);
         TRY(pipeline_compute(run, o->scratch, o->stage->formula, row, &value));
+        if (value.type == VALUE_MISSING)
+            value.type = VALUE_NULL;
         key_append_value(&encoded, value, KEY_ASCENDING);
         TRY(buffer_finish(&encoded, &key));
         TRY(sorted_add(run, o, what, key, row));

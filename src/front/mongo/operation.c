@@ -22,7 +22,7 @@ enum { FIRST_ID = 100 };
 void operation_list_open(struct operation_list *list)
 {
     pthread_mutex_init(&list->lock, NULL);
-    atomic_store(&list->next_id, FIRST_ID);
+    atomic_store(&list->next_id, 0);
 }
 
 void operation_list_close(struct operation_list *list)
@@ -86,9 +86,9 @@ void operation_begin(struct command *command)
 
     if (!atomic_compare_exchange_strong(&operation->state, &idle, OPERATION_BEGUN))
         return; /* a command beside another of the same session */
-    operation->id = atomic_fetch_add_explicit(&command->face->operations.next_id, 1,
-                                              memory_order_relaxed) &
-                    (OPERATION_BUILD_BIT - 1);
+    uint32_t number = (uint32_t)atomic_fetch_add_explicit(&command->face->operations.next_id, 1,
+                                                          memory_order_relaxed);
+    operation->id = FIRST_ID + (int32_t)(number % (OPERATION_BUILD_BIT - FIRST_ID));
     operation->command = command;
     atomic_store_explicit(&operation->is_killed, false, memory_order_relaxed);
     command->operation = operation;
