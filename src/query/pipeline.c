@@ -27,6 +27,26 @@ status pipeline_hold(struct pipeline_run *run, struct operator* operator, const 
     return s.code == OUT_OF_MEMORY ? pipeline_too_much(run, what) : s;
 }
 
+status pipeline_origin_of(const struct pipeline_source *source, bytes *out)
+{
+    *out = BYTES_NONE;
+    return source->origin ? source->origin(source->context, out) : STATUS_OK;
+}
+
+status pipeline_origin(const struct pipeline_run *run, bytes *out)
+{
+    if (run->is_origin_of_source)
+        return pipeline_origin_of(&run->source, out);
+    *out = run->origin;
+    return STATUS_OK;
+}
+
+void pipeline_set_origin(struct pipeline_run *run, bytes origin)
+{
+    run->is_origin_of_source = false;
+    run->origin = origin;
+}
+
 status pipeline_compute(struct pipeline_run *run, struct arena *arena,
                         const struct formula *formula, bytes row, struct value *out)
 {
@@ -145,6 +165,7 @@ static status pull_count(struct pipeline_run *run, size_t number, bytes *out, bo
     }
     if (o->passed == 0)
         return STATUS_OK;
+    pipeline_set_origin(run, BYTES_NONE);
     TRY(value_of_int64(o->scratch, (int64_t)o->passed, &rows));
     size_t begun = document_begin(&built);
     document_append(&built, o->stage->name, rows);
@@ -272,8 +293,10 @@ static status pull_unwind(struct pipeline_run *run, size_t number, bytes *out, b
 status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
 {
     *has_out = false;
-    if (number == 0)
+    if (number == 0) {
+        run->is_origin_of_source = true;
         return run->source.next(run->source.context, out, has_out);
+    }
     struct operator* o = & run->operators[number - 1];
     switch (o->stage->kind) {
     case STAGE_MATCH:
@@ -293,11 +316,11 @@ status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *
     case STAGE_SORT:
         if (!o->is_filled)
             TRY(sort_fill(run, number));
-        return sort_next(o, out, has_out);
+        return sort_next(run, o, out, has_out);
     case STAGE_SAMPLE:
         if (!o->is_filled)
             TRY(sample_fill(run, number));
-        return sort_next(o, out, has_out);
+        return sort_next(run, o, out, has_out);
     case STAGE_GROUP:
         if (!o->is_filled)
             TRY(group_fill(run, number));
@@ -315,15 +338,15 @@ status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *
     case STAGE_WINDOW:
         if (!o->is_filled)
             TRY(window_fill(run, number));
-        return sort_next(o, out, has_out);
+        return sort_next(run, o, out, has_out);
     case STAGE_DENSIFY:
         if (!o->is_filled)
             TRY(densify_fill(run, number));
-        return sort_next(o, out, has_out);
+        return sort_next(run, o, out, has_out);
     case STAGE_BUCKETS:
         if (!o->is_filled)
             TRY(buckets_fill(run, number));
-        return sort_next(o, out, has_out);
+        return sort_next(run, o, out, has_out);
     }
     return STATUS_OK;
 }

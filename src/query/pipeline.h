@@ -125,6 +125,8 @@ struct pipeline_source {
     status (*next)(void *context, bytes *document_out, bool *has_out);
     /* How many there are; may be NULL. */
     status (*count)(void *context, uint64_t *out);
+    /* What the document that was given last is, for pipeline_origin(); borrowed until the next one. May be NULL. */
+    status (*origin)(void *context, bytes *out);
     void *context;
     const struct pipeline_foreign *foreign; /* NULL: there are no other collections */
     struct pipeline_share share;            /* zero: as much as the number of stages allows */
@@ -137,6 +139,9 @@ MUST_USE status pipeline_open(const struct pipeline *pipeline, size_t skipped,
                               struct arena *arena, struct pipeline_run **out);
 /* Valid until the next call. */
 MUST_USE status pipeline_next(struct pipeline_run *run, bytes *document_out, bool *has_out);
+/* The origin, as the source says it, of the document that the last row was made of, through stages that hold rows and
+ * unions too; empty if it was made of several, or of none. Documents that were looked up are not told. */
+MUST_USE status pipeline_origin(const struct pipeline_run *run, bytes *out);
 /* On INVALID and TOO_LARGE: the number by which clients know the reason; 0 if they know none. */
 int32_t pipeline_refusal(const struct pipeline_run *run);
 void pipeline_close(struct pipeline_run *run);

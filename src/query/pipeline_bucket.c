@@ -29,7 +29,7 @@ static status hold_rows(struct pipeline_run *run, size_t number)
             value.type = VALUE_NULL;
         key_append_value(&encoded, value, KEY_ASCENDING);
         TRY(buffer_finish(&encoded, &key));
-        TRY(sorted_add(run, o, what, key, row));
+        TRY(sorted_add(run, o, what, key, BYTES_NONE, row));
     }
 }
 
@@ -104,7 +104,7 @@ status buckets_fill(struct pipeline_run *run, size_t number)
     for (size_t from = 0, end; from < rows->count; from = end) {
         end = end_of(rows, from, size ? size : 1, --left == 0);
         TRY(give_bucket(run, o, rows, from, end, &bucket));
-        TRY(sorted_add(run, o, what, BYTES_NONE, bucket));
+        TRY(sorted_add(run, o, what, BYTES_NONE, BYTES_NONE, bucket));
     }
     return STATUS_OK;
 }

@@ -50,7 +50,7 @@ static status hold_row(struct densifying *d, bytes row)
     struct operator* o = d->o;
     struct buffer built = buffer_in(o->scratch);
     struct value value;
-    bytes key;
+    bytes key, origin;
 
     for (size_t i = 0; i < d->wish->partition_count; i++) {
         TRY(pipeline_compute(d->run, o->scratch, d->wish->partitions[i].formula, row, &value));
@@ -59,7 +59,8 @@ static status hold_row(struct densifying *d, bytes row)
     TRY(value_of(d, o->scratch, row, &value));
     key_append_value(&built, value, KEY_ASCENDING);
     TRY(buffer_finish(&built, &key));
-    TRY(sorted_add(d->run, o, what, key, row));
+    TRY(pipeline_origin(d->run, &origin));
+    TRY(sorted_add(d->run, o, what, key, origin, row));
     if (value.type == VALUE_MISSING)
         return STATUS_OK;
     if (!d->has_values || value_compare(value, d->least) < 0) {
@@ -120,7 +121,7 @@ static status make_row(struct densifying *d, bytes like, struct value value)
             TRY(pipeline_set(d->run, o->scratch, d->wish->partitions[i].path, part, row, &row));
     }
     TRY(pipeline_set(d->run, o->scratch, d->wish->path, value, row, &row));
-    return sorted_add(d->run, o, what, BYTES_NONE, row);
+    return sorted_add(d->run, o, what, BYTES_NONE, BYTES_NONE, row);
 }
 
 /* Where the steps of a partition begin and end; `to` itself is made only if it belongs to it. */
@@ -193,7 +194,7 @@ static status densify_rows(struct densifying *d, const struct held_row *rows, si
             step++;
         }
         if (i < count)
-            TRY(sorted_add(d->run, d->o, what, BYTES_NONE, rows[i].row));
+            TRY(sorted_add(d->run, d->o, what, BYTES_NONE, rows[i].origin, rows[i].row));
     }
     return STATUS_OK;
 }

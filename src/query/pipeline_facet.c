@@ -94,6 +94,7 @@ status pull_facet(struct pipeline_run *run, size_t number, bytes *out, bool *has
     for (size_t i = 0; i < o->stage->facet_count; i++)
         TRY(run_facet(run, o, &rows, i, &built));
     document_end(&built, begun);
+    pipeline_set_origin(run, BYTES_NONE);
     *has_out = true;
     return buffer_finish(&built, out);
 }

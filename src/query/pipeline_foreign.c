@@ -225,6 +225,17 @@ static status next_inner(struct pipeline_run *run, struct operator* o, bytes *ou
     return pipeline_inner_failed(run, o->inners[0], pipeline_next(o->inners[0], out, has_out));
 }
 
+/* The row of the union is the one inside. */
+static status take_origin(struct pipeline_run *run, const struct operator* o)
+{
+    bytes origin;
+
+    TRY(o->inner_count ? pipeline_origin(o->inners[0], &origin)
+                       : pipeline_origin_of(&o->foreign, &origin));
+    pipeline_set_origin(run, origin);
+    return STATUS_OK;
+}
+
 static status begin_inner(struct pipeline_run *run, struct operator* o, const struct match *match)
 {
     TRY(foreign_open(run, o, match));
@@ -295,7 +306,8 @@ status pull_union(struct pipeline_run *run, size_t number, bytes *out, bool *has
         TRY(begin_inner(run, o, match));
     }
     TRY(next_inner(run, o, out, has_out));
-    if (!*has_out)
-        foreign_end(run, o);
+    if (*has_out)
+        return take_origin(run, o);
+    foreign_end(run, o);
     return STATUS_OK;
 }

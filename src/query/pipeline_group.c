@@ -211,6 +211,7 @@ status group_next(struct pipeline_run *run, struct operator* o, bytes *out, bool
     *has_out = group != NULL;
     if (!group)
         return STATUS_OK;
+    pipeline_set_origin(run, BYTES_NONE);
     arena_reset(o->scratch);
     o->groups->given = group->next;
     built = buffer_in(o->scratch);

@@ -12,6 +12,7 @@ struct held_row {
     bytes key;
     uint64_t number; /* as they came: equal ones stay so */
     bytes row;
+    bytes origin;
 };
 struct sorted_rows {
     struct held_row *items;
@@ -51,12 +52,19 @@ struct pipeline_run {
     struct random random;
     int32_t refusal;
     struct pipeline_share share;
+    /* Of the row that was pulled last: what the source says, or else this. */
+    bool is_origin_of_source;
+    bytes origin;
     size_t count;
     struct operator operators[];
 };
 
 /* The next row of the stage with this number, 0 being the source. */
 MUST_USE status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
+/* What the source says. */
+MUST_USE status pipeline_origin_of(const struct pipeline_source *source, bytes *out);
+/* For a stage that gives a row which is not the last one that it pulled. */
+void pipeline_set_origin(struct pipeline_run *run, bytes origin);
 /* The value of a formula for a row. */
 MUST_USE status pipeline_compute(struct pipeline_run *run, struct arena *arena,
                                  const struct formula *formula, bytes row, struct value *out);
@@ -106,10 +114,11 @@ MUST_USE status group_next(struct pipeline_run *run, struct operator* operator, 
 MUST_USE status sorted_begin(struct pipeline_run *run, struct operator* operator,
                              const char * what);
 MUST_USE status sorted_add(struct pipeline_run *run, struct operator* operator, const char * what,
-                           bytes key, bytes row);
+                           bytes key, bytes origin, bytes row);
 void sorted_order(struct sorted_rows *rows);
 MUST_USE status sort_fill(struct pipeline_run *run, size_t number);
-MUST_USE status sort_next(struct operator* operator, bytes * out, bool *has_out);
+MUST_USE status sort_next(struct pipeline_run *run, struct operator* operator, bytes * out,
+                          bool *has_out);
 MUST_USE status sample_fill(struct pipeline_run *run, size_t number);
 
 #endif

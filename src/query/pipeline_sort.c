@@ -48,16 +48,29 @@ status sorted_begin(struct pipeline_run *run, struct operator* o, const char *wh
     return STATUS_OK;
 }
 
-status sorted_add(struct pipeline_run *run, struct operator* o, const char *what, bytes key,
-                  bytes row)
+static status copy_row(struct pipeline_run *run, struct operator* o, const char *what,
+                       struct held_row *row)
 {
-    struct held_row held = { .number = o->sorted->count };
+    TRY(pipeline_hold(run, o, what, row->key, &row->key));
+    TRY(pipeline_hold(run, o, what, row->origin, &row->origin));
+    return pipeline_hold(run, o, what, row->row, &row->row);
+}
 
+static status add_row(struct pipeline_run *run, struct operator* o, const char *what,
+                      struct held_row row)
+{
     TRY(make_room(run, o, what));
-    TRY(pipeline_hold(run, o, what, key, &held.key));
-    TRY(pipeline_hold(run, o, what, row, &held.row));
-    o->sorted->items[o->sorted->count++] = held;
+    TRY(copy_row(run, o, what, &row));
+    o->sorted->items[o->sorted->count++] = row;
     return STATUS_OK;
+}
+
+status sorted_add(struct pipeline_run *run, struct operator* o, const char *what, bytes key,
+                  bytes origin, bytes row)
+{
+    return add_row(
+        run, o, what,
+        (struct held_row){ .number = o->sorted->count, .key = key, .origin = origin, .row = row });
 }
 
 /* Rows that the stages behind take at most; 0 if that is not known. */
@@ -88,16 +101,8 @@ static status cut_rows(struct pipeline_run *run, struct operator* o, uint64_t ke
     sorted_order(rows);
     o->held = fresh;
     status s = sorted_begin(run, o, "Sort");
-    for (size_t i = 0; s.code == OK && i < keep; i++) {
-        struct held_row *row = &items[i];
-        s = make_room(run, o, "Sort");
-        if (s.code == OK)
-            s = pipeline_hold(run, o, "Sort", row->key, &row->key);
-        if (s.code == OK)
-            s = pipeline_hold(run, o, "Sort", row->row, &row->row);
-        if (s.code == OK)
-            o->sorted->items[o->sorted->count++] = *row;
-    }
+    for (size_t i = 0; s.code == OK && i < keep; i++)
+        s = add_row(run, o, "Sort", items[i]);
     arena_close(old);
     return s;
 }
@@ -107,22 +112,19 @@ status sort_fill(struct pipeline_run *run, size_t number)
     struct operator* o = & run->operators[number - 1];
     uint64_t keep = wanted_rows(run, number);
     bool has_row;
-    bytes row;
 
     TRY(sorted_begin(run, o, "Sort"));
     for (uint64_t n = 0;; n++) {
         struct held_row held = { .number = n };
-        TRY(pipeline_pull(run, number - 1, &row, &has_row));
+        TRY(pipeline_pull(run, number - 1, &held.row, &has_row));
         if (!has_row)
             break;
         arena_reset(o->scratch);
-        status s = order_key(o->stage->order, o->scratch, row, &held.key);
+        status s = order_key(o->stage->order, o->scratch, held.row, &held.key);
         if (s.code != OK)
             return status_fail(run->formulas.arena, s.code, "%s", s.message);
-        TRY(make_room(run, o, "Sort"));
-        TRY(pipeline_hold(run, o, "Sort", held.key, &held.key));
-        TRY(pipeline_hold(run, o, "Sort", row, &held.row));
-        o->sorted->items[o->sorted->count++] = held;
+        TRY(pipeline_origin(run, &held.origin));
+        TRY(add_row(run, o, "Sort", held));
         if (keep && keep < SIZE_MAX / 4 && o->sorted->count >= 2 * keep + 64)
             TRY(cut_rows(run, o, keep));
     }
@@ -130,11 +132,14 @@ status sort_fill(struct pipeline_run *run, size_t number)
     return STATUS_OK;
 }
 
-status sort_next(struct operator* o, bytes *out, bool *has_out)
+status sort_next(struct pipeline_run *run, struct operator* o, bytes *out, bool *has_out)
 {
     *has_out = o->sorted->given < o->sorted->count;
-    if (*has_out)
-        *out = o->sorted->items[o->sorted->given++].row;
+    if (!*has_out)
+        return STATUS_OK;
+    const struct held_row *held = &o->sorted->items[o->sorted->given++];
+    pipeline_set_origin(run, held->origin);
+    *out = held->row;
     return STATUS_OK;
 }
 
@@ -142,18 +147,18 @@ status sample_fill(struct pipeline_run *run, size_t number)
 {
     struct operator* o = & run->operators[number - 1];
     bool has_row;
-    bytes row;
 
     TRY(sorted_begin(run, o, "Sort"));
     for (uint64_t n = 0;; n++) {
         struct held_row held = { .number = n };
-        TRY(pipeline_pull(run, number - 1, &row, &has_row));
+        TRY(pipeline_pull(run, number - 1, &held.row, &has_row));
         if (!has_row)
             return STATUS_OK;
         uint64_t place = n < o->stage->count ? n : random_below(run->formulas.random, n + 1);
         if (place >= o->stage->count)
             continue;
-        TRY(pipeline_hold(run, o, "Sample", row, &held.row));
+        TRY(pipeline_origin(run, &held.origin));
+        TRY(copy_row(run, o, "Sample", &held));
         if (place == o->sorted->count) {
             TRY(make_room(run, o, "Sort"));
             o->sorted->count++;

@@ -462,7 +462,7 @@ static status hold_rows(struct pipeline_run *run, size_t number)
     struct operator* o = & run->operators[number - 1];
     struct value partition = { .type = VALUE_NULL };
     bool has_row;
-    bytes row, place, key;
+    bytes row, place, key, origin;
 
     TRY(sorted_begin(run, o, what));
     for (;;) {
@@ -484,7 +484,8 @@ static status hold_rows(struct pipeline_run *run, size_t number)
             buffer_append(&built, place);
         }
         TRY(buffer_finish(&built, &key));
-        TRY(sorted_add(run, o, what, key, row));
+        TRY(pipeline_origin(run, &origin));
+        TRY(sorted_add(run, o, what, key, origin, row));
     }
 }
 
@@ -498,7 +499,7 @@ static status give_rows(struct partition *p, struct value *const *outputs)
         arena_reset(p->work);
         for (size_t j = 0; j < stage->window_count; j++)
             TRY(pipeline_set(p->run, p->work, stage->windows[j].path, outputs[j][i], row, &row));
-        TRY(sorted_add(p->run, p->o, what, BYTES_NONE, row));
+        TRY(sorted_add(p->run, p->o, what, BYTES_NONE, p->rows[i].origin, row));
     }
     return STATUS_OK;
 }

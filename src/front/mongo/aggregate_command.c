@@ -3,8 +3,8 @@
  * What the front of the pipeline asks (a condition, an order) is asked of the finder. If only stages follow
  * that look at one document at a time, each batch goes on behind the position of the one before, like a
  * find. Otherwise everything is computed for the first batch, and what does not fit waits in the memory of
- * the cursor, with the key of the document it came from, if it came from one: a row whose document has
- * died meanwhile is not given any more.
+ * the cursor, with the document it came from, if it came from one: a row whose document has died meanwhile
+ * is not given any more. Documents that were looked up for a row that waits are not looked at again.
  *
  * Threads: the command's that runs the batch. Start reading at serve_aggregate(). */
 #include "front/mongo/aggregate.h"
@@ -21,8 +21,7 @@
 struct waiting {
     struct waiting *next;
     bytes document;
-    uint32_t collection_id; /* where it came from; 0: from no single document */
-    struct document_key key;
+    bytes origin;
 };
 
 /* In the memory of the stream. */
@@ -33,9 +32,7 @@ struct aggregating {
     struct pipeline_front front;
     struct value hint;
     bool is_resumable; /* every stage behind the front looks at one document at a time */
-    bool has_keys;     /* every row comes from one document */
-    bool has_union, has_lookup;
-    bool is_list; /* the documents come from an origin, one behind the other */
+    bool is_list;      /* the documents come from an origin, one behind the other */
     bytes documents;
     bytes rest;            /* those that were not given yet */
     struct output *output; /* where the rows are written to; NULL: they are given */
@@ -46,6 +43,7 @@ struct aggregating {
     struct command *command;
     struct select *select;
     struct select_row row;
+    struct buffer origin;
     struct foreign *foreign;
     struct arena *work;
     struct pipeline_run *run;
@@ -102,6 +100,13 @@ static status next_found(void *context, bytes *document_out, bool *has_out)
     return STATUS_OK;
 }
 
+static status origin_found(void *context, bytes *out)
+{
+    struct aggregating *aggregating = context;
+
+    return row_origin(&aggregating->origin, aggregating->collection_id, &aggregating->row, out);
+}
+
 static status count_found(void *context, uint64_t *out)
 {
     struct aggregating *aggregating = context;
@@ -147,6 +152,7 @@ static status open_run(struct aggregating *aggregating, struct command *command)
 {
     bool is_list = aggregating->is_list;
     struct pipeline_source source = { .next = is_list ? next_of_list : next_found,
+                                      .origin = is_list ? NULL : origin_found,
                                       .context = aggregating };
 
     aggregating->command = command;
@@ -155,6 +161,7 @@ static status open_run(struct aggregating *aggregating, struct command *command)
     aggregating->work = arena_open(LIMIT_REQUEST_ARENA_BYTES);
     if (!aggregating->work)
         return status_of(OUT_OF_MEMORY, "no memory to aggregate");
+    aggregating->origin = buffer_in(aggregating->work);
     aggregating->formulas = condition_run(command, aggregating->condition, aggregating->work);
     TRY(foreign_make(command, aggregating->work, &aggregating->foreign));
     source.foreign = foreign_sources(aggregating->foreign);
@@ -233,31 +240,15 @@ static bool is_resumed_over(void *state)
 
 /* ---- rows that wait --------------------------------------------------------------------------------- */
 
-/* The document that the last row came from: of a union, that of the other collection once it is read. */
-static struct foreign_origin origin_of(const struct aggregating *aggregating)
-{
-    struct foreign_origin origin = { 0 };
-
-    if (aggregating->has_union)
-        origin = foreign_last(aggregating->foreign);
-    if (origin.collection_id == 0 && aggregating->select)
-        origin = (struct foreign_origin){ .collection_id = aggregating->collection_id,
-                                          .key = aggregating->row.key };
-    return origin;
-}
-
 static status keep_row(struct aggregating *aggregating, struct arena *arena, bytes document)
 {
     struct waiting *waiting;
+    bytes origin;
 
     TRY(ARENA_NEW(arena, 1, &waiting));
     TRY(arena_copy(arena, document, &waiting->document));
-    struct foreign_origin origin = origin_of(aggregating);
-    if (aggregating->has_keys && origin.collection_id) {
-        waiting->collection_id = origin.collection_id;
-        TRY(arena_copy(arena, origin.key.partition, &waiting->key.partition));
-        TRY(arena_copy(arena, origin.key.id, &waiting->key.id));
-    }
+    TRY(pipeline_origin(aggregating->run, &origin));
+    TRY(arena_copy(arena, origin, &waiting->origin));
     *aggregating->last = waiting;
     aggregating->last = &waiting->next;
     return STATUS_OK;
@@ -282,25 +273,6 @@ done:
     return s;
 }
 
-/* Is the document still there that the row came from? */
-static status is_living(struct command *command, const struct waiting *waiting, bool *out)
-{
-    const struct collection *collection = catalog_find_by_id(&command->request,
-                                                             waiting->collection_id);
-    struct document document;
-
-    *out = true;
-    if (waiting->collection_id == 0)
-        return STATUS_OK;
-    status s = status_of(NOT_FOUND, "");
-    if (collection)
-        s = document_read(&command->request, collection, waiting->key, &document);
-    *out = s.code == OK;
-    if (s.code == OK)
-        document_release(&command->request, &document);
-    return s.code == NOT_FOUND ? STATUS_OK : s;
-}
-
 static status next_waiting(void *state, struct command *command, bytes *document_out, bool *has_out)
 {
     struct aggregating *aggregating = state;
@@ -310,7 +282,7 @@ static status next_waiting(void *state, struct command *command, bytes *document
         const struct waiting *waiting = aggregating->first;
         *has_out = true;
         if (aggregating->is_later)
-            TRY(is_living(command, waiting, has_out));
+            TRY(row_origin_lives(command, waiting->origin, has_out));
         *document_out = waiting->document;
         aggregating->first = waiting->next;
     }
@@ -342,46 +314,32 @@ static bool is_waiting_over(void *state)
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-static void judge_stages(struct aggregating *aggregating, const struct pipeline *pipeline,
-                         size_t from)
+/* Can it go on behind a position, without anything that it has done before? */
+static bool is_by_document(enum stage_kind kind)
 {
-    for (size_t i = from; i < pipeline->count; i++) {
-        switch (pipeline->stages[i].kind) {
-        case STAGE_MATCH:
-        case STAGE_PROJECT:
-        case STAGE_REPLACE_ROOT:
-        case STAGE_REDACT:
-            break;
-        case STAGE_LOOKUP:
-        case STAGE_GRAPH_LOOKUP:
-            aggregating->has_lookup = true;
-            break;
-        case STAGE_SKIP:
-        case STAGE_LIMIT:
-        case STAGE_UNWIND:
-            aggregating->is_resumable = false;
-            break;
-        case STAGE_UNION:
-            aggregating->is_resumable = false;
-            aggregating->has_union = true;
-            if (pipeline->stages[i].inner)
-                judge_stages(aggregating, pipeline->stages[i].inner, 0);
-            break;
-        case STAGE_SORT:
-        case STAGE_GROUP:
-        case STAGE_COUNT:
-        case STAGE_SAMPLE:
-        case STAGE_FACET:
-        case STAGE_BUCKETS:
-        case STAGE_WINDOW:
-        case STAGE_DENSIFY:
-            aggregating->is_resumable = aggregating->has_keys = false;
-            break;
-        }
+    switch (kind) {
+    case STAGE_MATCH:
+    case STAGE_PROJECT:
+    case STAGE_REPLACE_ROOT:
+    case STAGE_REDACT:
+    case STAGE_LOOKUP:
+    case STAGE_GRAPH_LOOKUP:
+        return true;
+    case STAGE_SKIP:
+    case STAGE_LIMIT:
+    case STAGE_UNWIND:
+    case STAGE_UNION:
+    case STAGE_SORT:
+    case STAGE_GROUP:
+    case STAGE_COUNT:
+    case STAGE_SAMPLE:
+    case STAGE_FACET:
+    case STAGE_BUCKETS:
+    case STAGE_WINDOW:
+    case STAGE_DENSIFY:
+        break;
     }
-    /* Which of the documents of another collection the last one was is not known then. */
-    if (aggregating->has_union && aggregating->has_lookup)
-        aggregating->has_keys = false;
+    return false;
 }
 
 static status run_first_stage(struct command *command, struct arena *arena, bytes name,
@@ -473,8 +431,8 @@ static status parse(struct command *command, struct arena *arena, const struct a
     if (aggregating->front.match)
         aggregating->condition->match = aggregating->front.match;
     aggregating->is_resumable = !aggregating->is_list && aggregating->front.wanted == 0;
-    aggregating->has_keys = !aggregating->is_list;
-    judge_stages(aggregating, aggregating->pipeline, aggregating->front.stage_count);
+    for (size_t i = aggregating->front.stage_count; i < aggregating->pipeline->count; i++)
+        aggregating->is_resumable &= is_by_document(aggregating->pipeline->stages[i].kind);
     if (command->explain) {
         TRY(arena_copy(command->explain->arena, stages, &command->explain->stages));
         command->explain->found_stages = aggregating->front.stage_count;
@@ -497,6 +455,7 @@ status aggregate_open(struct command *command, const struct aggregate_wish *wish
     TRY(parse(command, stream_arena(stream), wish, &view, aggregating));
     if (!aggregating->is_resumable || aggregating->collection_id == 0 || aggregating->output) {
         TRY(compute_all(command, aggregating, stream_arena(stream)));
+        aggregating->is_later = wish->stream.batch_size == 0; /* the first batch is not one */
         if (aggregating->output && !command->explain)
             TRY(output_write(command, aggregating->output, take_row, aggregating));
         source = (struct stream_source){ .next = next_waiting,

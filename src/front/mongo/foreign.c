@@ -18,6 +18,8 @@ struct opening {
     struct command command;
     struct condition condition;
     struct select *select;
+    struct select_row row;
+    struct buffer origin;
     uint32_t collection_id;
     struct pipeline_run *run; /* of the stages of a view */
     /* What is asked of the rows of a view with variables of those who look it up; the stages have their own. */
@@ -29,7 +31,6 @@ struct foreign {
     struct arena *arena;
     struct opening *idle, *busy;
     unsigned depth; /* openings that are busy */
-    struct foreign_origin last;
     struct pipeline_foreign sources;
 };
 
@@ -55,6 +56,7 @@ static status take_opening(struct foreign *foreign, struct opening **out)
         opening->arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
         if (!opening->arena)
             return status_of(OUT_OF_MEMORY, "no memory for another collection");
+        opening->origin = buffer_in(foreign->arena);
     }
     opening->next = foreign->busy;
     foreign->busy = opening;
@@ -102,25 +104,79 @@ static status tell(struct opening *opening, status s)
     return s;
 }
 
+/* ---- origins ---------------------------------------------------------------------------------------- */
+
+struct origin_head {
+    uint32_t collection_id, partition_len;
+    uint64_t seq;
+};
+
+status row_origin(struct buffer *buffer, uint32_t collection_id, const struct select_row *row,
+                  bytes *out)
+{
+    const struct origin_head head = { .collection_id = collection_id,
+                                      .partition_len = (uint32_t)row->key.partition.len,
+                                      .seq = row->seq };
+
+    buffer->len = 0;
+    buffer_append(buffer, bytes_of(&head, sizeof(head)));
+    buffer_append(buffer, row->key.partition);
+    buffer_append(buffer, row->key.id);
+    return buffer_finish(buffer, out);
+}
+
+/* A document that was made after the row was is another one, even if it has the same key. */
+status row_origin_lives(struct command *command, bytes origin, bool *out)
+{
+    struct origin_head head;
+    struct document document;
+
+    *out = true;
+    if (origin.len == 0)
+        return STATUS_OK;
+    memcpy(&head, origin.data, sizeof(head));
+    bytes key = bytes_from(origin, sizeof(head));
+    const struct collection *collection = catalog_find_by_id(&command->request, head.collection_id);
+    status s = status_of(NOT_FOUND, "");
+    if (collection)
+        s = document_read(
+            &command->request, collection,
+            (struct document_key){ .partition = bytes_of(key.data, head.partition_len),
+                                   .id = bytes_from(key, head.partition_len) },
+            &document);
+    *out = s.code == OK && document.birth_seq <= head.seq;
+    if (s.code == OK)
+        document_release(&command->request, &document);
+    return s.code == NOT_FOUND ? STATUS_OK : s;
+}
+
+static status origin_of_stored(void *context, bytes *out)
+{
+    struct opening *opening = context;
+
+    return row_origin(&opening->origin, opening->collection_id, &opening->row, out);
+}
+
+static status origin_of_view(void *context, bytes *out)
+{
+    return pipeline_origin(((struct opening *)context)->run, out);
+}
+
 /* ---- documents -------------------------------------------------------------------------------------- */
 
 static status next_stored(void *context, bytes *document_out, bool *has_out)
 {
     struct opening *opening = context;
-    struct select_row row;
 
     *has_out = false;
     if (!opening->select)
         return STATUS_OK;
     share_instant(opening);
-    status s = select_next(opening->select, &row, has_out);
+    status s = select_next(opening->select, &opening->row, has_out);
     share_instant(opening);
     TRY(tell(opening, s));
-    if (!*has_out)
-        return STATUS_OK;
-    *document_out = row.document;
-    opening->foreign->last = (struct foreign_origin){ .collection_id = opening->collection_id,
-                                                      .key = row.key };
+    if (*has_out)
+        *document_out = opening->row.document;
     return STATUS_OK;
 }
 
@@ -190,6 +246,7 @@ static status open_view(struct opening *opening, const struct view *view,
                         const struct formula_run *formulas)
 {
     struct pipeline_source source = { .next = next_stored,
+                                      .origin = origin_of_stored,
                                       .context = opening,
                                       .foreign = &opening->foreign->sources };
     struct command *command = &opening->command;
@@ -233,7 +290,9 @@ static status open_foreign(void *context, bytes name, const struct match *match,
                             "deep; does a view look itself up?",
                             LIMIT_LOOKUP_DEPTH);
     TRY(take_opening(foreign, &opening));
-    *out = (struct pipeline_source){ .next = next_stored, .context = opening };
+    *out = (struct pipeline_source){ .next = next_stored,
+                                     .origin = origin_of_stored,
+                                     .context = opening };
     memcpy(opening->condition.variables, formulas->variables, sizeof(opening->condition.variables));
     random_secret(&opening->condition.random, sizeof(opening->condition.random));
     opening->condition.match = match;
@@ -241,6 +300,7 @@ static status open_foreign(void *context, bytes name, const struct match *match,
     if (s.code == OK && view.is_view) {
         s = open_view(opening, &view, formulas);
         out->next = next_of_view;
+        out->origin = origin_of_view;
     } else if (s.code == OK) {
         s = open_stored(opening, view.collection);
     }
@@ -271,11 +331,6 @@ status foreign_make(struct command *command, struct arena *arena, struct foreign
 const struct pipeline_foreign *foreign_sources(struct foreign *foreign)
 {
     return &foreign->sources;
-}
-
-struct foreign_origin foreign_last(const struct foreign *foreign)
-{
-    return foreign->last;
 }
 
 void foreign_close(struct foreign *foreign)

@@ -7,18 +7,16 @@
 
 struct foreign;
 
-/* What a document that was given last is, by collection and key. */
-struct foreign_origin {
-    uint32_t collection_id; /* 0: none was given */
-    struct document_key key;
-};
+/* For pipeline_source.origin: which document it is, and what of it was seen. Written over what is in the buffer. */
+MUST_USE status row_origin(struct buffer *buffer, uint32_t collection_id,
+                           const struct select_row *row, bytes *out);
+/* Does the document still live that a row came from? Rows of no single document do. */
+MUST_USE status row_origin_lives(struct command *command, bytes origin, bool *out);
 
 /* In `arena`; give it back with foreign_close. It judges documents for the moment of the command. */
 MUST_USE status foreign_make(struct command *command, struct arena *arena, struct foreign **out);
 /* For pipeline_source.foreign; as long as it is open. */
 const struct pipeline_foreign *foreign_sources(struct foreign *foreign);
-/* Borrowed until the next document is given. */
-struct foreign_origin foreign_last(const struct foreign *foreign);
 void foreign_close(struct foreign *foreign);
 
 #endif

@@ -68,6 +68,41 @@ TEST(mongo_aggregate_foreign, rows_of_a_union_that_died_between_batches_are_not_
     mongo_face_close(&f);
 }
 
+TEST(mongo_aggregate_foreign, rows_of_the_dead_do_not_wait_behind_any_stage)
+{
+    static const char *const stages[] = {
+        "{'$project':{'of':1}},{'$sort':{'of':1}}",
+        "{'$project':{'of':1}},{'$sort':{'of':-1,'_id':1}},{'$limit':3}",
+        "{'$sample':{'size':5}}",
+        "{'$setWindowFields':{'sortBy':{'of':1},'output':{'n':{'$sum':1}}}}",
+        "{'$densify':{'field':'of','range':{'step':1,'bounds':'full'}}}",
+        "{'$lookup':{'from':'c','localField':'of','foreignField':'_id','as':'x'}},{'$unwind':'$x'},"
+        "{'$sort':{'x._id':1}}",
+        "{'$match':{'_id':99}},{'$unionWith':'d'},{'$lookup':{'from':'c','localField':'of',"
+        "'foreignField':'_id','as':'x'}},{'$sort':{'_id':-1}}",
+    };
+
+    EACH_ROW(stages, s) {
+        struct mongo_face f;
+        fill(&f);
+        struct mongo_answer a =
+            mongo_ask(&f, "{'aggregate':'d','pipeline':[%s],'cursor':{'batchSize':0}}", *s);
+        CHECK_DONE(a);
+        long long id = (long long)mongo_number(&a, "cursor.id");
+        world_pass(&f.world, 11000);
+        /* The same key in another life. */
+        CHECK_DONE(mongo_ask(&f, "{'insert':'d','documents':[{'_id':10,'of':1,'up':11}]}"));
+        a = mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'d'}", id);
+        CHECK_DONE(a);
+        const char *batch = mongo_text(&f, &a, "cursor.nextBatch");
+        CHECK_THAT(strncmp(batch, "[{\"_id\":12,", strlen("[{\"_id\":12,")) == 0, "%s: %s", *s,
+                   batch);
+        CHECK_THAT(!strstr(batch, "\"_id\":10") && !strstr(batch, "\"_id\":11"), "%s: %s", *s,
+                   batch);
+        mongo_face_close(&f);
+    }
+}
+
 TEST(mongo_aggregate_foreign, a_view_is_looked_at_through_its_pipeline)
 {
     struct mongo_face f;
