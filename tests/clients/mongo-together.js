@@ -50,13 +50,75 @@ test("a document of the MongoDB face has an id for Cosmos clients", async () => 
     const wanted = ["7", oid.toHexString(), "mine", "text"].sort();
     equal(idsOf((await container.items.readAll().fetchAll()).resources), wanted);
     equal(idsOf((await container.items.query("select c.id from c").fetchAll()).resources), wanted);
-    for (const id of ["7", oid.toHexString(), "text"]) {
+    for (const id of ["7", oid.toHexString(), "mine", "text"]) {
         equal((await container.item(id, "p").read()).resource.id, id);
         const query = { query: "select value c.id from c where c.id = @id", parameters: [{ name: "@id", value: id }] };
         equal((await container.items.query(query).fetchAll()).resources, [id]);
     }
     const { resource } = await container.item("7", "p").read();
     ok(resource._rid && resource._etag && resource._ts > 0, "system properties");
+});
+
+for (const [made, make] of [["Cosmos", both], ["MongoDB", bothFromMongo]]) {
+    // A container without partition key paths takes an empty key.
+    const key = (value) => (made === "Cosmos" ? value : []);
+    const codeOf = (promise) => promise.then((reply) => reply.statusCode, (error) => error.code);
+
+    test(`a document with an id of its own is one item, in a collection of the ${made} face`, async () => {
+        const { container, collection } = await make();
+        await collection.insertMany([
+            { _id: "first", pk: "p" },
+            { _id: "own", id: "mine", pk: "p", n: 1 },
+            { _id: 7, id: "seven", pk: "p" },
+        ]);
+        const item = container.item("mine", key("p"));
+        equal((await item.read()).resource.n, 1);
+        equal((await container.item("own", key("p")).read()).statusCode, 404, "no document has two ids");
+        equal(await codeOf(container.items.create({ id: "mine", pk: "p" })), 409);
+        equal(await codeOf(container.items.create({ id: "own", pk: "p" })), 409, "the _id is in use");
+        equal((await item.replace({ id: "mine", pk: "p", n: 2 })).statusCode, 200);
+        equal(await collection.findOne({ _id: "own" }), { _id: "own", id: "mine", pk: "p", n: 2 });
+        await item.patch([{ op: "incr", path: "/n", value: 1 }]);
+        equal((await container.items.upsert({ id: "mine", pk: "p", n: 4 })).statusCode, 200);
+        equal(await collection.findOne({ _id: "own" }), { _id: "own", id: "mine", pk: "p", n: 4 });
+        await collection.updateOne({ _id: "own" }, { $set: { id: "renamed" } });
+        equal((await item.read()).statusCode, 404);
+        equal((await container.item("renamed", key("p")).read()).resource.n, 4);
+        await collection.updateOne({ _id: "own" }, { $unset: { id: "" } });
+        equal((await container.item("own", key("p")).read()).resource.n, 4);
+        equal((await container.item("seven", key("p")).delete()).statusCode, 204);
+        equal(await collection.countDocuments(), 2);
+        equal(idsOf((await container.items.readAll().fetchAll()).resources), ["first", "own"]);
+    });
+
+    test(`an id given in an update or a transaction counts too, in a collection of the ${made} face`, async () => {
+        const { container, collection } = await make();
+        await collection.insertOne({ _id: "a", pk: "p" });
+        await collection.updateOne({ _id: "a" }, { $set: { id: "b" } });
+        equal((await container.item("b", key("p")).read()).statusCode, 200);
+
+        const { container: other, collection: written } = await make();
+        if (made === "MongoDB") await written.insertOne({ _id: "there", pk: "p" });
+        await mongo.withSession((session) =>
+            session.withTransaction(async () => {
+                await written.insertOne({ _id: 1, id: "one", pk: "p" }, { session });
+                await written.insertOne({ _id: 2, id: "two", pk: "p" }, { session });
+            }),
+        );
+        equal((await other.item("one", key("p")).read()).statusCode, 200);
+        equal((await other.item("2", key("p")).read()).statusCode, 404);
+        equal((await other.item("two", key("p")).delete()).statusCode, 204);
+        equal(await written.countDocuments({ _id: 2 }), 0);
+    });
+}
+
+test("the id of a document that has died is free at once", async () => {
+    const { container, collection } = await both({ defaultTtl: 100 });
+    await collection.insertOne({ _id: "own", id: "mine", pk: "p" });
+    await server.advance(100000);
+    equal((await container.item("mine", "p").read()).statusCode, 404);
+    equal((await container.items.create({ id: "mine", pk: "p" })).statusCode, 201);
+    equal((await container.items.create({ id: "own", pk: "p" })).statusCode, 201);
 });
 
 test("a collection that the MongoDB face has made is a container of the other", async () => {

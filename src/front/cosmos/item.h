@@ -39,27 +39,39 @@ struct item_cleaned {
 MUST_USE status item_clean(struct arena *arena, bytes document, struct item_cleaned *out);
 bool item_is_system_property(bytes name);
 
-/* ---- finding: item_find.c --------------------------------------------------------------------------- */
+/* ---- finding: item_find.c, item_search.c ------------------------------------------------------------ */
 
 /* Under which key the item lies that a client names by its id. */
 struct item_place {
     struct document_key key;
-    /* Not missing: the document has an _id of another type, whose text is the id. */
-    struct value foreign_id;
+    /* Not missing: the _id that is the key of the document there, which came through another protocol and
+     * whose id is another one or its text. */
+    struct value kept_id;
+    /* The version in which a document was seen to have the id, if the collection has documents whose ids can
+     * change; otherwise 0, and whether there is one is left to the engine. */
+    uint64_t seq;
+    bool is_taken; /* nothing has the id, but a document with another one has its key */
 };
 MUST_USE status item_key(struct call *call, bytes partition, bytes id, struct document_key *out);
 /* By id, by the text of an _id of another type, or by resource id; the key of the id itself if none of
- * them leads to an item. */
+ * them leads to an item. FAIL_NO_ITEM if a document with another id has that key. */
 MUST_USE status item_find(struct call *call, bytes partition, bytes id, struct item_place *out);
-/* The same for a document that is about to be written; never by resource id. */
+/* The same for a document that is about to be written; never by resource id, and who has the key is told in
+ * the place. */
 MUST_USE status item_find_place(struct call *call, const struct item *item, struct item_place *out);
+/* FAIL_CONFLICT if a new item cannot be put there, because another one has the id or its key. */
+MUST_USE status item_check_free(struct call *call, const struct item_place *place);
 /* Puts the item into this place: a document that replaces a foreign one keeps its _id. */
 MUST_USE status item_put_in_place(struct call *call, const struct item_place *place,
                                   struct item *item);
 /* Values of other types than string whose text this is; QUERY_IDS - 1 at most. */
 size_t item_foreign_ids(struct arena *arena, bytes text, struct value *out);
-/* The id that a document shows: its own string id, or the text of its _id. */
-MUST_USE status item_shown_id(struct arena *arena, bytes document, bytes *out);
+/* The document is here under its _id, which nobody may change. */
+bool item_is_keyed_by_other(struct arena *arena, const struct document *document);
+
+/* Of documents whose own string id is this one, the first by key; NOT_FOUND. Sees the instant of the request if
+ * it has one, otherwise what is there now. */
+MUST_USE status item_search(struct call *call, bytes partition, bytes id, struct document_key *out);
 
 /* ---- showing: item_show.c --------------------------------------------------------------------------- */
 

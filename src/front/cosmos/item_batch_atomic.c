@@ -3,8 +3,8 @@
  * The operations are played through first, in order, on what is stored and on what the operations before
  * them would have made of it: that answers reads, applies patches and finds the first operation that has to
  * fail. Then all writes go into one commit, where the engine decides again under its latches. A patch is
- * guarded by the version it was made from; if somebody else was faster, the whole batch is played again on
- * a new picture, a limited number of times.
+ * guarded by the version it was made from, and so is what was found by an id that can change; if somebody else
+ * was faster, the whole batch is played again on a new picture, a limited number of times.
  *
  * Keeps: if one operation fails, it has its status, every other one 424, and nothing is written.
  * Start reading at batch_run_atomic(). */
@@ -52,6 +52,8 @@ static status check(struct call *call, const struct batch_op *op, const struct s
 {
     bool needs_one = op->kind != BATCH_CREATE && op->kind != BATCH_UPSERT;
 
+    if (op->place.is_taken && !seen->writer)
+        return item_check_free(call, &op->place);
     if (op->kind == BATCH_CREATE && seen->is_there)
         return call_fail(call, FAIL_CONFLICT, NULL);
     if (needs_one && !seen->is_there)
@@ -63,6 +65,14 @@ static status check(struct call *call, const struct batch_op *op, const struct s
     return STATUS_OK;
 }
 
+/* What was found by an id that can change is replaced or deleted in the version that had it. */
+static uint64_t version_to_write(const struct batch_op *op, const struct seen *seen)
+{
+    bool is_bound = (op->kind == BATCH_REPLACE || op->kind == BATCH_DELETE) && !seen->writer;
+
+    return op->if_match == 0 && is_bound ? op->place.seq : op->if_match;
+}
+
 static status play_seen(struct call *call, struct batch *batch, struct batch_op *op,
                         const struct seen *seen)
 {
@@ -72,9 +82,24 @@ static status play_seen(struct call *call, struct batch *batch, struct batch_op 
         return batch_show(call, op, &seen->document);
     }
     if (op->kind != BATCH_PATCH)
-        return batch_stage(call, batch, op, op->if_match);
+        return batch_stage(call, batch, op, version_to_write(op, seen));
     TRY(item_patch_apply(call, op->patch, &seen->document, &op->item));
     return batch_stage(call, batch, op, seen->document.seq);
+}
+
+/* What an operation has done to an item counts for those behind it, so they find it where that one did. */
+static status place(struct call *call, const struct batch *batch, size_t at)
+{
+    struct batch_op *op = &batch->ops[at];
+
+    for (size_t i = at; i > 0; i--) {
+        const struct batch_op *before = &batch->ops[i - 1];
+        if (before->write && bytes_equal(before->id, op->id)) {
+            op->place = before->place;
+            return STATUS_OK;
+        }
+    }
+    return batch_place(call, op);
 }
 
 static status play(struct call *call, struct batch *batch, size_t at)
@@ -84,7 +109,7 @@ static status play(struct call *call, struct batch *batch, size_t at)
 
     op->write = NULL;
     op->shown = NULL;
-    TRY(batch_place(call, op));
+    TRY(place(call, batch, at));
     TRY(look(call, batch, at, &seen));
     status s = play_seen(call, batch, op, &seen);
     if (seen.is_stored)
@@ -145,8 +170,7 @@ static status take_refusal(struct call *call, struct batch *batch, status refusa
         struct batch_op *op = &batch->ops[i];
         if (!op->write || op->write->outcome.code == OK)
             continue;
-        if (op->kind == BATCH_PATCH && op->write->outcome.code == PRECONDITION &&
-            op->if_match == 0) {
+        if (op->write->outcome.code == PRECONDITION && op->if_match == 0) {
             *is_raced_out = true;
             return STATUS_OK;
         }

@@ -260,10 +260,12 @@ static status run_op(struct bulk *bulk, struct batch_op *op)
         bulk->has_patch = true;
         return stage_patch(call, bulk->batch, op);
     case BATCH_CREATE:
-        if (op->place.foreign_id.type != VALUE_MISSING)
-            return call_fail(call, FAIL_CONFLICT, NULL);
+        TRY(item_check_free(call, &op->place));
         return batch_stage(call, bulk->batch, op, 0);
     case BATCH_UPSERT:
+        if (op->place.is_taken)
+            TRY(item_check_free(call, &op->place));
+        return batch_stage(call, bulk->batch, op, op->if_match);
     case BATCH_REPLACE:
     case BATCH_DELETE:
         return batch_stage(call, bulk->batch, op, op->if_match);
@@ -275,6 +277,11 @@ static status run_next(struct bulk *bulk, size_t at)
 {
     struct batch_op *op = &bulk->batch->ops[at];
 
+    /* Where ids are not all keys, what was gathered decides where the item lies. */
+    if (foreign_is_own_marked(bulk->call->collection))
+        TRY(flush(bulk, at));
+    if (bulk->is_stopped)
+        return STATUS_OK;
     if (!batch_op_failed(op)) {
         TRY(settle(bulk, op, batch_place(bulk->call, op)));
         if (needs_flush(bulk, op))

@@ -7,8 +7,12 @@
 
 status batch_place(struct call *call, struct batch_op *op)
 {
-    if (op->kind == BATCH_CREATE || op->kind == BATCH_UPSERT || op->kind == BATCH_REPLACE)
+    if (op->kind == BATCH_CREATE || op->kind == BATCH_UPSERT)
         return item_find_place(call, &op->item, &op->place);
+    if (op->kind == BATCH_REPLACE) {
+        TRY(item_find_place(call, &op->item, &op->place));
+        return op->place.is_taken ? call_fail(call, FAIL_NO_ITEM, NULL) : STATUS_OK;
+    }
     return item_find(call, op->partition, op->id, &op->place);
 }
 

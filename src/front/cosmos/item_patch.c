@@ -195,6 +195,22 @@ static status take_result(struct call *call, bytes document, struct item *out)
     return json.len > LIMIT_ITEM_BYTES ? call_fail(call, FAIL_TOO_LARGE, NULL) : STATUS_OK;
 }
 
+/* Under its _id it lies, if it has no id or another one. */
+static status check_kept(struct call *call, const struct patch *patch,
+                         const struct document *document)
+{
+    bytes other = BYTES_LITERAL("_id");
+
+    for (size_t i = 0; i < patch->count; i++) {
+        const struct edit *edit = &patch->edits[i];
+        bool is_touched = bytes_equal(edit->path.parts[0], other) ||
+                          (edit->kind == EDIT_MOVE && bytes_equal(edit->from.parts[0], other));
+        if (is_touched && item_is_keyed_by_other(call->arena, document))
+            return fail_operation(call, i, "the _id of this item is its key and cannot be patched");
+    }
+    return STATUS_OK;
+}
+
 status item_patch_apply(struct call *call, const struct patch *patch,
                         const struct document *document, struct item *out)
 {
@@ -202,6 +218,7 @@ status item_patch_apply(struct call *call, const struct patch *patch,
 
     *out = (struct item){ .key = document->key, .old_len = document->bson.len };
     TRY(check_condition(call, patch, document));
+    TRY(check_kept(call, patch, document));
     for (size_t i = 0; i < patch->count; i++) {
         status s = edit_document(call->arena, &patch->edits[i], latest, &latest);
         if (s.code == INVALID)
@@ -243,9 +260,12 @@ static status patch_once(struct call *call, const struct patch *patch,
     *is_raced_out = false;
     TRY(document_read(&call->request, call->collection, place->key, &document));
     uint64_t seq = document.seq;
+    *is_raced_out = place->seq != 0 && place->seq != seq; /* it may have another id by now */
     status s = wanted != 0 && wanted != seq ? call_fail(call, FAIL_PRECONDITION, NULL)
                                             : item_patch_apply(call, patch, &document, &item);
     document_release(&call->request, &document);
+    if (*is_raced_out)
+        return STATUS_OK;
     TRY(s);
     TRY(item_put_in_place(call, place, &item));
     s = item_commit(call, WRITE_REPLACE, &item, seq);
@@ -264,10 +284,11 @@ status serve_item_patch(struct call *call)
 
     TRY(partition_key_required(call, &given));
     TRY(read_body(call, &patch));
-    TRY(item_find(call, given.encoded, call->link.parts[LINK_ITEM_PART], &place));
     call_header(call, "if-match", &etag);
     uint64_t wanted = item_if_match(etag);
-    for (int i = 0; i < PATCH_TRIES && is_raced; i++)
+    for (int i = 0; i < PATCH_TRIES && is_raced; i++) {
+        TRY(item_find(call, given.encoded, call->link.parts[LINK_ITEM_PART], &place));
         s = patch_once(call, patch, &place, wanted, &is_raced);
+    }
     return is_raced ? call_fail(call, FAIL_RETRY, NULL) : s;
 }

@@ -6,6 +6,21 @@
  * Threads: the worker's. */
 #include "front/cosmos/item.h"
 
+/* Only a document with an id of its own shows another than its key says. */
+static status check_shown(struct call *call, struct document *document, bytes id)
+{
+    bytes shown = id;
+    status s = STATUS_OK;
+
+    if (foreign_is_own_marked(call->collection))
+        s = foreign_shown_id(call->arena, document->bson, &shown);
+    if (s.code == OK && !bytes_equal(shown, id))
+        s = status_of(NOT_FOUND, "the document has another id");
+    if (s.code != OK)
+        document_release(&call->request, document);
+    return s;
+}
+
 static status read_named(struct call *call, bytes partition, struct document *out)
 {
     bytes id = call->link.parts[LINK_ITEM_PART];
@@ -14,6 +29,8 @@ static status read_named(struct call *call, bytes partition, struct document *ou
 
     TRY(item_key(call, partition, id, &key));
     status s = document_read(&call->request, call->collection, key, out);
+    if (s.code == OK)
+        s = check_shown(call, out, id);
     if (s.code != NOT_FOUND)
         return s;
     TRY(item_find(call, partition, id, &place));

@@ -46,7 +46,7 @@ static status adapt(struct arena *arena, bytes document, bytes *out)
     struct field field;
     bytes id;
 
-    TRY(item_shown_id(arena, document, &id));
+    TRY(foreign_shown_id(arena, document, &id));
     size_t begun = document_begin(&copy);
     document_append_text(&copy, "id", id);
     while (document_next(&walk, &field)) {
@@ -161,7 +161,7 @@ static status decorate(void *context, const struct document *document, struct ar
     buffer_reserve(&fields, SHOWN_BYTES);
     size_t begun = document_begin(&fields);
     if (showing->shows_id) {
-        TRY(item_shown_id(arena, document->bson, &id));
+        TRY(foreign_shown_id(arena, document->bson, &id));
         document_append_text(&fields, "id", id);
     }
     document_append_text(&fields, "_rid", bytes_of_text(place.item));
@@ -209,6 +209,8 @@ status item_decoration(struct call *call, const struct query_decoration **out)
         .id_name = BYTES_LITERAL("id"),
         .ids = ids_that_show,
     };
+    if (foreign_is_own_marked(call->collection)) /* no key tells all documents that show an id */
+        showing->decoration.id_name = BYTES_NONE;
     *out = &showing->decoration;
     return STATUS_OK;
 }

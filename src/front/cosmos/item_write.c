@@ -2,11 +2,14 @@
  *
  * The reply is ready before the commit but for the system properties, which the thread that committed puts
  * behind it. Whether an item is there, and in which version, is decided by the engine under its latches,
- * never by a look beforehand.
+ * never by a look beforehand. Only where documents can have an id that is not their key is there such a look;
+ * then the write is for what was seen, and done again if that has changed.
  *
  * Keeps: a bad body is refused before anything else is looked at; nothing is touched after the commit was
  * queued. Start reading at serve_item_create(). */
 #include "front/cosmos/item.h"
+
+enum { SEARCH_TRIES = 64 };
 
 /* ---- what create, upsert and replace share ---------------------------------------------------------- */
 
@@ -97,20 +100,39 @@ static status take_body(struct call *call, struct item *out)
     return item_take(call, document, &given, out);
 }
 
-status serve_item_create(struct call *call)
+/* Where ids are not all keys, an upsert that has found nothing must not come over a document of another id that
+ * was put there meanwhile. */
+static status create_once(struct call *call, struct item item, bool is_upsert, bool *is_raced_out)
 {
-    bool is_upsert = route_header_is_true(call->http, "x-ms-documentdb-is-upsert");
+    bool is_searched = foreign_is_own_marked(call->collection);
     struct item_place place;
-    struct item item;
 
-    TRY(take_body(call, &item));
+    *is_raced_out = false;
     TRY(item_find_place(call, &item, &place));
-    if (place.foreign_id.type != VALUE_MISSING && !is_upsert)
-        return call_fail(call, FAIL_CONFLICT, NULL);
+    if (!is_upsert || place.is_taken)
+        TRY(item_check_free(call, &place));
     TRY(item_put_in_place(call, &place, &item));
     if (!is_upsert)
         return item_commit(call, WRITE_INSERT, &item, 0);
-    return item_commit(call, WRITE_UPSERT, &item, wanted_version(call));
+    uint64_t wanted = wanted_version(call);
+    if (!is_searched || place.seq != 0 || wanted != 0)
+        return item_commit(call, WRITE_UPSERT, &item, wanted);
+    status s = item_commit(call, WRITE_INSERT, &item, 0);
+    *is_raced_out = s.code == EXISTS;
+    return s;
+}
+
+status serve_item_create(struct call *call)
+{
+    bool is_upsert = route_header_is_true(call->http, "x-ms-documentdb-is-upsert");
+    bool is_raced = true;
+    struct item item;
+    status s = STATUS_OK;
+
+    TRY(take_body(call, &item));
+    for (int i = 0; i < SEARCH_TRIES && is_raced; i++)
+        s = create_once(call, item, is_upsert, &is_raced);
+    return is_raced ? call_fail(call, FAIL_RETRY, NULL) : s;
 }
 
 /* ---- replace ---------------------------------------------------------------------------------------- */
@@ -120,36 +142,67 @@ static bytes named(const struct call *call)
     return call->link.parts[LINK_ITEM_PART];
 }
 
+static status check_same_id(struct call *call, const struct item *item,
+                            const struct item_place *place)
+{
+    struct document document;
+    bytes shown;
+    status s = document_read(&call->request, call->collection, place->key, &document);
+
+    if (s.code == NOT_FOUND)
+        return call_fail(call, FAIL_NO_ITEM, NULL);
+    TRY(s);
+    s = foreign_shown_id(call->arena, document.bson, &shown);
+    bool is_same = s.code == OK && bytes_equal(shown, item->id);
+    document_release(&call->request, &document);
+    TRY(s);
+    return is_same ? STATUS_OK
+                   : call_fail(call, FAIL_BAD_REQUEST,
+                               "The id of the item in the body does not match the one in the "
+                               "request path; the id of an item cannot be changed.");
+}
+
 /* The id cannot change; a client that names the item by its resource id still sends the id. Of what is not
  * there, or dead, no id can be wrong. */
 static status find_replaced(struct call *call, const struct item *item, struct item_place *out)
 {
-    struct document document;
+    if (!bytes_equal(item->id, named(call))) {
+        TRY(item_find(call, item->key.partition, named(call), out));
+        return bytes_equal(out->key.id, item->key.id) ? STATUS_OK : check_same_id(call, item, out);
+    }
+    TRY(item_find_place(call, item, out));
+    return out->is_taken ? call_fail(call, FAIL_NO_ITEM, NULL) : STATUS_OK;
+}
 
-    if (bytes_equal(item->id, named(call)))
-        return item_find_place(call, item, out);
-    TRY(item_find(call, item->key.partition, named(call), out));
-    if (bytes_equal(out->key.id, item->key.id))
-        return STATUS_OK;
-    status s = document_read(&call->request, call->collection, out->key, &document);
-    if (s.code == NOT_FOUND)
-        return call_fail(call, FAIL_NO_ITEM, NULL);
-    TRY(s);
-    document_release(&call->request, &document);
-    return call_fail(call, FAIL_BAD_REQUEST,
-                     "The id of the item in the body does not match the one in the request path; "
-                     "the id of an item cannot be changed.");
+/* A version that the client wants, or the one that was seen to have the id. */
+static uint64_t version_to_write(const struct call *call, const struct item_place *place)
+{
+    uint64_t wanted = wanted_version(call);
+
+    return wanted != 0 ? wanted : place->seq;
+}
+
+static bool is_changed_since(const struct call *call, status outcome)
+{
+    return outcome.code == PRECONDITION && wanted_version(call) == 0;
 }
 
 status serve_item_replace(struct call *call)
 {
     struct item_place place;
-    struct item item;
+    struct item body, item;
+    bool is_raced = true;
+    status s = STATUS_OK;
 
-    TRY(take_body(call, &item));
-    TRY(find_replaced(call, &item, &place));
-    TRY(item_put_in_place(call, &place, &item));
-    return item_commit(call, WRITE_REPLACE, &item, wanted_version(call));
+    TRY(take_body(call, &body));
+    for (int i = 0; i < SEARCH_TRIES && is_raced; i++) {
+        item = body;
+        TRY(find_replaced(call, &item, &place));
+        TRY(item_put_in_place(call, &place, &item));
+        s = item_commit(call, WRITE_REPLACE, &item, version_to_write(call, &place));
+        is_raced = s.code != OK && is_changed_since(call, s);
+    }
+    return is_raced ? call_fail(call, FAIL_RETRY, NULL) : s;
 }
 
 /* ---- delete ----------------------------------------------------------------------------------------- */
@@ -162,21 +215,34 @@ static status reply_deleted(struct call *call)
     return call_reply_empty(call, 204);
 }
 
-status serve_item_delete(struct call *call)
+static status delete_once(struct call *call, bytes partition, bool *is_raced_out)
 {
-    struct partition_key given;
     struct item_place place;
     struct write_op *op;
 
-    TRY(partition_key_required(call, &given));
-    TRY(item_find(call, given.encoded, named(call), &place));
+    *is_raced_out = false;
+    TRY(item_find(call, partition, named(call), &place));
     TRY(ARENA_NEW(call->arena, 1, &op));
     *op = (struct write_op){ .collection = call->collection,
                              .kind = WRITE_DELETE,
                              .key = place.key,
                              .own_ttl = TTL_ABSENT,
-                             .if_seq = wanted_version(call) };
+                             .if_seq = version_to_write(call, &place) };
     call->charge = charge_delete(1);
     call->context = op;
-    return call_commit(call, op, 1, WRITE_ALL_OR_NOTHING, reply_deleted);
+    status s = call_commit(call, op, 1, WRITE_ALL_OR_NOTHING, reply_deleted);
+    *is_raced_out = s.code != OK && is_changed_since(call, s);
+    return s;
+}
+
+status serve_item_delete(struct call *call)
+{
+    struct partition_key given;
+    bool is_raced = true;
+    status s = STATUS_OK;
+
+    TRY(partition_key_required(call, &given));
+    for (int i = 0; i < SEARCH_TRIES && is_raced; i++)
+        s = delete_once(call, given.encoded, &is_raced);
+    return is_raced ? call_fail(call, FAIL_RETRY, NULL) : s;
 }

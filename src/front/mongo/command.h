@@ -198,6 +198,8 @@ MUST_USE status command_find_stored(struct command *command, bytes name,
                                     const struct collection **out);
 /* Makes database and collection if they are not there, and renews the request then. */
 MUST_USE status command_need(struct command *command, bytes name, const struct collection **out);
+/* Before a document is written whose string `id` is not the text of its `_id` (front/foreign.h). */
+MUST_USE status command_mark_own_ids(struct command *command, const struct collection *collection);
 /* How often a change of a collection is tried again when somebody else has changed it meanwhile. */
 enum { COMMAND_CHANGE_TRIES = 100 };
 /* Makes a collection, and its database if that is not there; EXISTS, InvalidNamespace. */

@@ -123,6 +123,17 @@ static status take_ttl(struct command *command, const struct collection *collect
                         "time to live is on in this collection, and there: %s", s.message);
 }
 
+/* Whoever knows documents by their `id` has to hear of one that has another than its `_id` says. */
+static status note_own_id(struct command *command, const struct collection *collection,
+                          bytes document)
+{
+    bool is_own = false;
+
+    if (!foreign_is_own_marked(collection))
+        TRY(foreign_has_own_id(command->arena, document, &is_own));
+    return is_own ? command_mark_own_ids(command, collection) : STATUS_OK;
+}
+
 status kept_take(struct command *command, const struct collection *collection, bytes before,
                  bytes document, struct kept *out)
 {
@@ -137,6 +148,7 @@ status kept_take(struct command *command, const struct collection *collection, b
     TRY(check_id(command, out->id));
     TRY(validator_judge(command, collection, before, out->id, out->bson));
     TRY(take_ttl(command, collection, out->bson, &out->own_ttl));
+    TRY(note_own_id(command, collection, out->bson));
     return document_key_make(command->arena, collection, out->bson, out->id, &out->key);
 }
 

@@ -107,30 +107,57 @@ static status unless_exists(status s)
     return s.code == EXISTS ? STATUS_OK : s;
 }
 
-/* A collection that another face has made, with a partition key, gets documents that may lack what that face
- * gives to all of its own. */
-static status mark_foreign(struct command *command, bytes name,
-                           const struct collection **collection)
+typedef bool has_mark(const struct collection *collection);
+typedef status set_mark(struct arena *arena, bytes options, bytes *out);
+
+/* In a request of its own, because that of a transaction would never see the mark. */
+static status try_mark(struct command *command, const struct collection *collection, has_mark *has,
+                       set_mark *set)
+{
+    const struct collection_definition *names = &collection->definition;
+    const struct collection *newest = NULL;
+    struct request request;
+
+    TRY(request_begin(command->face->engine, command->arena, &request));
+    status s = catalog_find(&request, names->database, names->name, &newest);
+    if (s.code == OK && newest->id == collection->id && !has(newest)) {
+        struct collection_change change = { .if_version = newest->version, .sets_options = true };
+        s = set(command->arena, newest->definition.options, &change.options);
+        if (s.code == OK)
+            s = collection_change(command->face->engine, command->arena, names->database,
+                                  names->name, &change);
+    }
+    request_end(&request);
+    return s.code == NOT_FOUND ? STATUS_OK : s; /* whoever writes to it will hear of it */
+}
+
+static status mark(struct command *command, const struct collection *collection, has_mark *has,
+                   set_mark *set)
 {
     status s = STATUS_OK;
 
+    if (has(collection))
+        return s;
     for (int i = 0; i < COMMAND_CHANGE_TRIES; i++) {
-        struct collection_change change = { .if_version = (*collection)->version,
-                                            .sets_options = true };
-        if ((*collection)->definition.partition_path_count == 0 || foreign_is_marked(*collection))
-            return STATUS_OK;
-        TRY(foreign_mark(command->arena, (*collection)->definition.options, &change.options));
-        s = collection_change(command->face->engine, command->arena, command->database, name,
-                              &change);
+        s = try_mark(command, collection, has, set);
         if (s.code != CONFLICT)
-            TRY(s);
-        TRY(command_renew(command));
-        TRY(command_find(command, name, collection));
-        if (!*collection)
-            return command_fail(command, ERROR_NamespaceNotFound,
-                                "the collection was dropped meanwhile; try again");
+            break;
     }
     return s;
+}
+
+/* A collection that another face has made, with a partition key, gets documents that may lack what that face
+ * gives to all of its own. */
+static status mark_foreign(struct command *command, const struct collection *collection)
+{
+    if (collection->definition.partition_path_count == 0)
+        return STATUS_OK;
+    return mark(command, collection, foreign_is_marked, foreign_mark);
+}
+
+status command_mark_own_ids(struct command *command, const struct collection *collection)
+{
+    return mark(command, collection, foreign_is_own_marked, foreign_mark_own);
 }
 
 status command_create(struct command *command, const struct collection_definition *definition,
@@ -153,7 +180,7 @@ status command_need(struct command *command, bytes name, const struct collection
 
     TRY(command_find_stored(command, name, out));
     if (*out)
-        return mark_foreign(command, name, out);
+        return mark_foreign(command, *out);
     TRY(unless_exists(command_create(command, &definition, NULL, 0)));
     TRY(command_renew(command));
     if (command->request.transaction)
