@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,7 +33,9 @@ static struct {
     pthread_t thread;
     bool is_failed;
     bool is_returned;
+    bool is_left_out;
     bool is_verbose;
+    struct timespec began;
     bool is_seeded;
     uint64_t seed;
     uint64_t seed_last;
@@ -203,6 +206,12 @@ uint64_t check_seed_next(void)
     return ++running.seed;
 }
 
+bool check_leave_out(void)
+{
+    running.is_left_out = true;
+    return true;
+}
+
 double check_scale(void)
 {
     const char *text = getenv("SCALE");
@@ -304,10 +313,20 @@ static int before_test(void **state)
     running.test = *state;
     running.is_failed = false;
     running.is_returned = false;
+    running.is_left_out = false;
     running.is_seeded = false;
     running.temp_dir_count = 0;
     running.tell = NULL;
+    clock_gettime(CLOCK_MONOTONIC, &running.began);
     return 0;
+}
+
+static double elapsed_ms(const struct timespec *since)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - since->tv_sec) * 1e3 +
+           (double)(now.tv_nsec - since->tv_nsec) / 1e6;
 }
 
 static void run_one(void **state)
@@ -318,7 +337,7 @@ static void run_one(void **state)
     if (running.is_verbose) {
         char name[256];
         name_as_sentence(running.test, name, sizeof(name));
-        printf("ok   %s\n", name);
+        printf("ok   %s (%.0f ms)\n", name, elapsed_ms(&running.began));
     }
 }
 
@@ -326,7 +345,7 @@ static int after_test(void **state)
 {
     (void)state;
     if (running.is_returned) {
-        running.counts.passed++;
+        running.counts.passed += !running.is_left_out;
         for (size_t i = 0; i < running.temp_dir_count; i++)
             nftw(running.temp_dirs[i], remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     } else {

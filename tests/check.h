@@ -45,6 +45,18 @@ struct check_test {
 #define EACH_SEED(seed, count) \
     for (uint64_t seed = check_seed_first(count); seed != 0; seed = check_seed_next())
 
+/* First in a test that does much on one thread to reach a limit: ThreadSanitizer has nothing to see there and takes
+ * minutes for it, so that variant does not run it, and does not count it. */
+#if defined(__SANITIZE_THREAD__)
+#define LONG_ON_ONE_THREAD()   \
+    do {                       \
+        if (check_leave_out()) \
+            return;            \
+    } while (0)
+#else
+#define LONG_ON_ONE_THREAD() ((void)0)
+#endif
+
 #define CHECK(claim)                                                       \
     do {                                                                   \
         if (!(claim))                                                      \
@@ -115,6 +127,9 @@ void check_temp_dir(char *out, size_t len);
 /* The seed of this test run: the one of the EACH_SEED around, else SEED from the environment, else
  * 1. A test that asked for it prints it when it fails. Never 0. */
 uint64_t check_seed(void);
+
+/* The test that runs is not counted; always true. */
+bool check_leave_out(void);
 
 /* SCALE from the environment (default 1; 0.1 is a tenth): how much longer random tests shall be. */
 double check_scale(void);

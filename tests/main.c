@@ -2,7 +2,7 @@
  *
  *     unit [-v] [-l] [-p n/count] [text]
  *
- * runs the tests whose "room name" contains text; -v prints a line per test, -l only lists them, -p runs
+ * runs the tests whose "room name" contains text; -v prints a line per test with its time, -l only lists them, -p runs
  * only the n-th of `count` parts (from 1), so that several processes share the work.
  * The last line is always `N passed, N failed`; the exit code is 1 if a test failed or none ran. */
 #include "tests/check.h"

@@ -56,6 +56,7 @@ static int ask_groups(struct world *w, const char *sql, size_t items, unsigned *
 
 TEST(query_group_paging, more_groups_than_a_page_holds_come_each_once)
 {
+    LONG_ON_ONE_THREAD();
     static const char *const queries[] = {
         "SELECT VALUE c.g FROM c GROUP BY c.g",
         "SELECT VALUE c.g FROM c GROUP BY c.g ORDER BY c.g DESC",
@@ -77,6 +78,7 @@ TEST(query_group_paging, more_groups_than_a_page_holds_come_each_once)
 
 TEST(query_group_paging, sums_of_groups_behind_the_page_are_whole_when_they_come)
 {
+    LONG_ON_ONE_THREAD();
     struct world w;
     struct asking how = { .items = 64 };
 
@@ -113,6 +115,7 @@ static void insert_kinds(struct world *w, const char *index)
 
 TEST(query_group_paging, later_pages_are_read_from_an_index_with_the_same_groups)
 {
+    LONG_ON_ONE_THREAD();
     static const char *const queries[] = {
         "SELECT c.g, COUNT(1) AS k FROM c GROUP BY c.g",
         "SELECT c.g, c.h, SUM(c.n) AS s FROM c GROUP BY c.g, c.h",
@@ -233,6 +236,7 @@ TEST(query_group_paging, equal_rows_of_a_subquery_come_as_often_as_they_are_ther
 
 TEST(query_group_paging, lists_that_do_not_fit_are_refused)
 {
+    LONG_ON_ONE_THREAD();
     struct world w;
     struct buffer text;
 

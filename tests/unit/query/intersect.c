@@ -22,6 +22,7 @@ static void fill(struct world *w, enum backing backing)
 
 TEST(query_intersect, several_indexes_decide_together)
 {
+    LONG_ON_ONE_THREAD();
     static const struct {
         const char *sql;
         bool is_decided; /* no document but the given ones is loaded */

@@ -177,6 +177,7 @@ TEST(query_join_paging, sums_go_on_inside_a_document)
 
 TEST(query_join_paging, joins_without_end_are_refused)
 {
+    LONG_ON_ONE_THREAD();
     struct world w;
     struct buffer document;
 

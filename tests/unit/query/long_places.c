@@ -155,6 +155,7 @@ static void check_walk(struct random *random, const char *sql, size_t collection
 
 TEST(long_places, who_stays_comes_once_and_in_order_however_long_keys_and_texts_are)
 {
+    LONG_ON_ONE_THREAD();
     static const char *const queries[] = {
         "SELECT VALUE c.n FROM c",
         "SELECT VALUE c.n FROM c WHERE c.t >= ''",

@@ -154,6 +154,7 @@ static void check_pages(enum backing backing, uint64_t seed)
 
 TEST(query_slots, documents_that_move_between_pages_come_once_at_most)
 {
+    LONG_ON_ONE_THREAD();
     EACH_SEED(seed, 8)
         check_pages(ON_MEMORY, seed);
     check_pages(ON_ROCKSDB, 99);

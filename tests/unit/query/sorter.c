@@ -21,6 +21,7 @@ static uint32_t number_of(bytes key)
 
 TEST(query_sorter, rows_that_do_not_fit_wait_for_the_next_page)
 {
+    LONG_ON_ONE_THREAD();
     struct arena *arena = arena_open(16 << 20);
     const struct query query = { 0 };
     uint8_t room[KEY_BYTES];

@@ -177,6 +177,7 @@ static status keep_first_bytes(void *context, struct value row, size_t *len_out)
 /* Long sort keys: what does not fit into the memory of one page waits for the next one. */
 TEST(query_state, sorting_keeps_to_its_memory)
 {
+    LONG_ON_ONE_THREAD();
     enum { ITEMS = 18000, LENGTH = 2500 };
     struct arena *arena = arena_open((size_t)256 << 20);
     const struct query *query = ask_query(arena, "SELECT VALUE c.s FROM c ORDER BY c.s DESC", NULL);

@@ -475,6 +475,7 @@ TEST(json_read, nesting_is_bounded)
 
 TEST(json_read, size_as_bson_is_bounded)
 {
+    LONG_ON_ONE_THREAD();
     struct arena *arena = arena_open(BUDGET);
     struct buffer text = buffer_in(arena);
     bytes document;
