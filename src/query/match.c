@@ -7,6 +7,7 @@
  * reach a value in very many ways.
  * Threads: a tree is immutable; a matching belongs to its request. Start reading at match_document(). */
 #include "query/match_parts.h"
+#include "query/schema.h"
 
 enum { STEPS_MAX = LIMIT_DOCUMENT_BYTES };
 
@@ -22,12 +23,18 @@ struct visit {
 
 static status visit_document(struct visit *v, bytes document, bytes path);
 
-static status count_step(struct matching *matching)
+status match_count_steps(struct matching *matching, uint64_t steps)
 {
-    if (matching->steps++ < STEPS_MAX)
+    matching->steps += steps;
+    if (matching->steps <= STEPS_MAX)
         return STATUS_OK;
     return status_fail(matching->scratch, TOO_LARGE,
                        "a condition takes more than %d steps in one document", STEPS_MAX);
+}
+
+static status count_step(struct matching *matching)
+{
+    return match_count_steps(matching, 1);
 }
 
 /* ---- values at the end of a path -------------------------------------------------------------------- */
@@ -230,6 +237,13 @@ static status match_not(const struct match *m, struct matching *matching,
     return STATUS_OK;
 }
 
+static struct value whole_of(const struct subject *subject)
+{
+    if (subject->is_value)
+        return subject->value;
+    return (struct value){ .type = VALUE_DOCUMENT, .raw = subject->document };
+}
+
 static status match_subject(const struct match *m, struct matching *matching,
                             const struct subject *subject, bool *out)
 {
@@ -247,6 +261,8 @@ static status match_subject(const struct match *m, struct matching *matching,
         return match_not(m, matching, subject, out);
     case MATCH_FORMULA:
         return match_ask_formula(m, matching, subject->document, out);
+    case MATCH_SCHEMA:
+        return schema_judge(m->schema, matching, whole_of(subject), out);
     case MATCH_EQUAL:
     case MATCH_LESS:
     case MATCH_LESS_EQUAL:

@@ -20,6 +20,8 @@
 #include "query/formula.h"
 #include "query/pattern.h"
 
+struct schema;
+
 enum match_kind {
     MATCH_ALWAYS,
     MATCH_NEVER,
@@ -28,6 +30,7 @@ enum match_kind {
     MATCH_NOR,
     MATCH_NOT,     /* of parts[0] */
     MATCH_FORMULA, /* `formula` is neither false, null, missing nor zero */
+    MATCH_SCHEMA,  /* the whole fulfils `schema` */
     /* leaves with `path`; inside MATCH_ELEMENT_IS the path is empty and the element itself is asked */
     MATCH_EQUAL,
     MATCH_LESS,
@@ -70,6 +73,7 @@ struct match {
     const uint64_t *positions; /* of bits, ascending */
     size_t position_count;
     const struct formula *formula;
+    const struct schema *schema;
 };
 
 /* One matching of many documents. */

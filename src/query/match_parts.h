@@ -4,6 +4,9 @@
 
 #include "query/match.h"
 
+/* Counts work for the document that is asked. TOO_LARGE past the bound. */
+MUST_USE status match_count_steps(struct matching *matching, uint64_t steps);
+
 /* The first part of a dotted path; `path` moves behind it and its dot. */
 bytes match_take_part(bytes *path);
 /* Is the part this position, as positions are written? */

@@ -14,6 +14,7 @@
 #include "query/page.h"
 #include "query/pipeline.h"
 #include "query/projection.h"
+#include "query/schema.h"
 #include "query/tree.h"
 #include "query/update.h"
 

@@ -174,6 +174,37 @@ test("a validator refuses what it does not want and says why", async () => {
     equal(await c.find().toArray(), [{ _id: 8, n: -8, x: 2 }, { _id: 9, n: -9 }]);
 });
 
+test("a schema is a validator, and a filter that finds what does not keep to it", async () => {
+    const name = newName();
+    const schema = {
+        bsonType: "object",
+        title: "Students",
+        required: ["name", "year"],
+        properties: {
+            name: { bsonType: "string", minLength: 2 },
+            year: { bsonType: "int", minimum: 2017, maximum: 3017, description: "a year from 2017 on" },
+            gpa: { bsonType: ["double", "null"] },
+            tags: { bsonType: "array", uniqueItems: true, items: { enum: ["a", "b"] } },
+        },
+    };
+    const c = await db.createCollection(name, { validator: { $jsonSchema: schema } });
+    await c.insertOne({ _id: 1, name: "ann", year: 2020, gpa: null, tags: ["a", "b"] });
+    const error = await fails(121, c.insertOne({ _id: 2, name: "x", year: 1999, tags: ["a", "c"] }), /validation/);
+    const [rule] = error.errInfo.details.schemaRulesNotSatisfied;
+    equal(error.errInfo.details.title, "Students");
+    equal(rule.propertiesNotSatisfied.map((p) => p.propertyName), ["name", "year", "tags"]);
+    equal(rule.propertiesNotSatisfied[1].description, "a year from 2017 on");
+    equal(rule.propertiesNotSatisfied[2].details[0].itemIndex, 1);
+    await fails(121, c.updateOne({ _id: 1 }, { $unset: { name: 1 } }));
+    const bulk = await c.insertMany([{ name: "bob", year: 2021 }, { year: 1 }], { ordered: false }).catch((e) => e);
+    equal([bulk.insertedCount, bulk.writeErrors[0].err.errInfo.details.operatorName], [1, "$jsonSchema"]);
+    await c.insertOne({ _id: 3, year: "old" }, { bypassDocumentValidation: true });
+    equal(await c.distinct("_id", { $nor: [{ $jsonSchema: schema }] }), [3]);
+    equal(await c.countDocuments({ $jsonSchema: schema }), 2);
+    equal((await db.listCollections({ name }).toArray())[0].options.validator, { $jsonSchema: schema });
+    await fails(9, db.command({ collMod: name, validator: { $jsonSchema: { $ref: "x" } } }), /'\$ref' is not/);
+});
+
 async function begin(data) {
     server = await start({ data, options: ["--mongo", "127.0.0.1:0"] });
     client = new MongoClient(server.mongoUrl, { serverSelectionTimeoutMS: 5000 });

@@ -1,7 +1,7 @@
 /* Filter: from a filter document to a condition.
  *
- *   filter    = { *( "$and" | "$or" | "$nor" : [ 1*filter ] | "$expr" : formula | "$comment" : any
- *                   | path : operand ) }
+ *   filter    = { *( "$and" | "$or" | "$nor" : [ 1*filter ] | "$expr" : formula | "$jsonSchema" : schema
+ *                   | "$comment" : any | path : operand ) }
  *   operand   = value | regex | { 1*( "$" operator : argument ) }
  *
  * A document whose first name begins with $ is a set of operators, unless it is a reference ($ref, $id, $db);
@@ -380,7 +380,9 @@ static status parse_top_operator(struct filter_parser *p, struct field field,
     if (is_named(field.name, "$where"))
         return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
                            "$where is not supported: this server runs no JavaScript; use $expr");
-    if (is_named(field.name, "$text") || is_named(field.name, "$jsonSchema"))
+    if (is_named(field.name, "$jsonSchema"))
+        return filter_parse_schema(p, field.value, out);
+    if (is_named(field.name, "$text"))
         return fault_raise(p->arena, p->fault, ERROR_NotImplemented, "%.*s is not supported yet",
                            (int)field.name.len, (const char *)field.name.data);
     return fault_raise(

@@ -257,7 +257,7 @@ static const struct {
     { "maxKey",              VALUE_MAX_KEY        },
 };
 
-static status add_alias(struct filter_parser *p, bytes alias, uint32_t *types)
+status filter_add_type_alias(struct filter_parser *p, bytes alias, uint32_t *types)
 {
     if (bytes_equal(alias, BYTES_LITERAL("number"))) {
         *types |= match_type_bit(VALUE_DOUBLE) | match_type_bit(VALUE_INT32) |
@@ -279,7 +279,7 @@ static status add_type(struct filter_parser *p, struct value type, uint32_t *typ
     int64_t number;
 
     if (type.type == VALUE_STRING)
-        return add_alias(p, value_text(type), types);
+        return filter_add_type_alias(p, value_text(type), types);
     if (!value_is_number(type))
         return fault_raise(p->arena, p->fault, ERROR_TypeMismatch,
                            "type must be represented as a number or a string");

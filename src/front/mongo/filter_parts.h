@@ -41,7 +41,13 @@ MUST_USE status filter_parse_modulo(struct filter_parser *p, bytes path, struct 
                                     const struct match **out);
 MUST_USE status filter_parse_type(struct filter_parser *p, bytes path, struct value argument,
                                   const struct match **out);
+/* The bits of a type by its name ("int", "number" ...). BadValue if there is none of that name. */
+MUST_USE status filter_add_type_alias(struct filter_parser *p, bytes alias, uint32_t *types);
 MUST_USE status filter_parse_bits(struct filter_parser *p, bytes path, struct value argument,
                                   enum match_bits bits, const struct match **out);
+
+/* filter_schema.c: $jsonSchema */
+MUST_USE status filter_parse_schema(struct filter_parser *p, struct value argument,
+                                    const struct match **out);
 
 #endif

@@ -3,6 +3,7 @@
 #define FRONT_MONGO_VALIDATOR_H
 
 #include "front/mongo/command.h"
+#include "query/query.h"
 
 /* The options of create and collMod: validator, validationLevel, validationAction; each may be missing. */
 MUST_USE status validator_check(struct command *command, struct value validator, struct value level,
@@ -16,5 +17,8 @@ MUST_USE status validator_judge(struct command *command, const struct collection
  * validator only. */
 MUST_USE status validator_explain(struct command *command, bytes validator, bytes document,
                                   struct buffer *out);
+/* The same for a $jsonSchema alone. */
+MUST_USE status validator_explain_schema(const struct schema *schema, struct arena *scratch,
+                                         bytes document, struct buffer *out);
 
 #endif

@@ -121,9 +121,14 @@ static status append_clause(struct command *command, const struct clause *clause
                             struct buffer *out)
 {
     struct path_values found = { 0 };
+    struct condition *condition;
     const struct path *path;
     bool is_missing;
 
+    if (bytes_equal(clause->operator_name, BYTES_LITERAL("$jsonSchema"))) {
+        TRY(condition_make(command, command->arena, clause->filter, BYTES_NONE, &condition));
+        return validator_explain_schema(condition->match->schema, command->arena, document, out);
+    }
     reply_bytes(out, "operatorName", clause->operator_name);
     reply_document(out, "specifiedAs", clause->filter);
     if (clause->path.len > 0) {

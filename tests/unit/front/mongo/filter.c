@@ -110,6 +110,11 @@ TEST(mongo_filter, logic_joins_conditions)
     run_table("logic");
 }
 
+TEST(mongo_filter, schemas_are_fulfilled_as_documented)
+{
+    run_table("schema");
+}
+
 TEST(mongo_filter, bad_filters_are_refused_with_their_code)
 {
     run_table("errors");
