@@ -201,6 +201,7 @@ static void house_close(struct house *house)
         clock_close(house->clock);
     if (house->sweep)
         engine_sweep_close(house->sweep);
+    log_ring_close(house->log.ring);
 }
 
 static status open_storage(struct house *house, const struct config *config, enum command command,
@@ -228,9 +229,10 @@ static status house_open(struct house *house, const struct config *config, enum 
     status s = status_of(OUT_OF_MEMORY, "no memory to open the database");
 
     *house = (struct house){ .log = log_to(STDERR_FILENO, config->log_level) };
+    house->log.ring = log_ring_open();
     house->sweep = engine_sweep_open();
     house->clock = clock_open(clock_source_system(), LIMIT_CLOCK_LEAP_MS);
-    if (!house->sweep || !house->clock)
+    if (!house->sweep || !house->clock || !house->log.ring)
         goto done;
     TRY_GOTO(open_storage(house, config, command, arena, &storage), done);
     struct engine_options options = {
@@ -407,6 +409,17 @@ static status listen_all(struct faces *faces, const struct config *config, struc
     return STATUS_OK;
 }
 
+/* What clients should know who ask for the warnings of the start. */
+static void warn_of_start(const struct house *house, const struct config *config)
+{
+    if (config->storage == STORAGE_KIND_MEMORY)
+        log_event(&house->log, LOG_WARNING, "storage.memory",
+                  "all data is in memory and will be gone when the server stops");
+    if (config->has_test_commands)
+        log_event(&house->log, LOG_WARNING, "commands.test",
+                  "commands for tests are served, with which clients make others fail");
+}
+
 static status serve_until_stopped(struct house *house, const struct config *config,
                                   struct arena *arena)
 {
@@ -414,9 +427,13 @@ static status serve_until_stopped(struct house *house, const struct config *conf
     struct faces faces = { 0 };
     status s;
 
+    warn_of_start(house, config);
     TRY_GOTO(open_faces(house, config, arena, &faces), done);
     TRY_GOTO(server_open(&house->log, &house->metrics, arena, &faces.server), done);
     TRY_GOTO(listen_all(&faces, config, arena, &ready), done);
+    log_event(&house->log, LOG_INFO, "server.started", "version=%s pid=%d data=%s", version,
+              (int)getpid(), config->storage == STORAGE_KIND_MEMORY ? "memory" : config->data);
+    log_ring_settle(house->log.ring);
     TRY_GOTO(server_start(faces.server, arena), done);
     print_text(&ready);
     fflush(stdout);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/log_ring.h"
 #include "base/memory.h"
 #include "base/metrics.h"
 #include "base/random.h"

@@ -176,6 +176,8 @@
 /* What a client may say of itself when it connects, and how much of a running command is shown to others. */
 #define LIMIT_CLIENT_METADATA_BYTES 2048
 #define LIMIT_OPERATION_SHOWN_BYTES (64 * 1024)
+/* Lines of the log that are kept in memory, the newest of them. */
+#define LIMIT_LOG_LINES 1024
 /* Databases that are profiled at a time, and the bytes of rows that are kept for each. */
 #define LIMIT_PROFILED_DATABASES 64
 #define LIMIT_PROFILE_BYTES (1024 * 1024)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/log_ring.h"
 
 enum { LINE_BYTES = 2048 };
 
@@ -33,15 +34,14 @@ bool log_level_parse(const char *name, enum log_level *out)
     return false;
 }
 
-static size_t write_head(char *line, enum log_level level, const char *name)
+static size_t write_head(char *line, const struct timespec *now, enum log_level level,
+                         const char *name)
 {
-    struct timespec now;
     struct tm parts;
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &parts);
+    gmtime_r(&now->tv_sec, &parts);
     size_t len = strftime(line, LINE_BYTES, "%Y-%m-%dT%H:%M:%S", &parts);
-    int more = snprintf(line + len, LINE_BYTES - len, ".%03ldZ %s %s", now.tv_nsec / 1000000,
+    int more = snprintf(line + len, LINE_BYTES - len, ".%03ldZ %s %s", now->tv_nsec / 1000000,
                         level_names[level], name);
     return len + (size_t)more;
 }
@@ -50,17 +50,26 @@ void log_event(const struct log *log, enum log_level level, const char *name, co
                ...)
 {
     char line[LINE_BYTES];
+    struct timespec now;
     va_list args;
 
     if (level < log->level)
         return;
-    size_t len = write_head(line, level, name);
+    clock_gettime(CLOCK_REALTIME, &now);
+    size_t len = write_head(line, &now, level, name);
     line[len++] = ' ';
+    const char *text = line + len;
     va_start(args, format);
     int more = vsnprintf(line + len, sizeof(line) - len - 1, format, args);
     va_end(args);
     size_t room = sizeof(line) - len - 2;
     len += more < 0 ? 0 : ((size_t)more < room ? (size_t)more : room);
+    line[len] = '\0';
+    if (log->ring)
+        log_ring_add(log->ring, &(struct log_line){ .at = now.tv_sec * 1000 + now.tv_nsec / 1000000,
+                                                    .level = level,
+                                                    .name = name,
+                                                    .text = text });
     line[len++] = '\n';
     ssize_t written = write(log->fd, line, len);
     (void)written;

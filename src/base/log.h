@@ -7,9 +7,13 @@
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_SILENT };
 
+struct log_ring;
+
+/* Set once, before threads start. */
 struct log {
-    enum log_level level; /* lines below it are dropped; set once, before threads start */
+    enum log_level level; /* lines below it are dropped */
     int fd;
+    struct log_ring *ring; /* keeps the newest lines; NULL: nobody does */
 };
 
 static inline struct log log_to(int fd, enum log_level level)

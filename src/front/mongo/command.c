@@ -20,6 +20,7 @@
 #include "front/mongo/principal.h"
 #include "front/mongo/retry.h"
 #include "front/mongo/session.h"
+#include "front/mongo/top.h"
 
 /* Most replies that carry no documents fit. */
 enum { REPLY_BYTES_FIRST = 256 };
@@ -383,10 +384,11 @@ static void append_trap(struct command *command)
 static void note_end(struct command *command, bool is_failed)
 {
     int64_t took_ms = clock_monotonic(engine_clock(command->face->engine)) - command->started_ms;
-
+    int64_t took_us = (clock_stopwatch_ns() - command->watch_ns) / 1000;
     const struct profiler *profiler = &command->face->profiler;
 
-    counters_add(command, is_failed, took_ms);
+    counters_add(command, is_failed, took_us);
+    top_note(command, is_failed, took_us);
     if (took_ms >= atomic_load_explicit(&profiler->slow_ms, memory_order_relaxed) ||
         atomic_load_explicit(&profiler->is_on, memory_order_relaxed))
         profiler_note(command, took_ms, is_failed);
@@ -433,6 +435,7 @@ bool command_run(struct command *command)
     command->lsid = (struct value){ .type = VALUE_MISSING };
     command->is_later = &is_later;
     command->started_ms = clock_monotonic(engine_clock(command->face->engine));
+    command->watch_ns = clock_stopwatch_ns();
     status s = run(command);
     if (is_later)
         return false;

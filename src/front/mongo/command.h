@@ -84,6 +84,7 @@ struct command {
     struct multi_entry *multi_entry; /* NULL outside of transactions */
     int64_t max_time_ms;             /* 0: no limit */
     int64_t started_ms;              /* monotonic */
+    int64_t watch_ns;                /* the stopwatch, then */
     struct operation *operation;     /* NULL unless others can see it */
     struct explain *explain; /* not NULL: it is only explained, and changes nothing (explain.h) */
     struct command_work work;

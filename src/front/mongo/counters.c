@@ -46,7 +46,7 @@ static void add(struct shard *shard, enum counter counter, uint64_t more)
         atomic_fetch_add_explicit(&shard->values[counter], more, memory_order_relaxed);
 }
 
-void counters_add(const struct command *command, bool is_failed, int64_t took_ms)
+void counters_add(const struct command *command, bool is_failed, int64_t took_us)
 {
     struct shard *shard = shard_of(command->face, command->session->connection_id);
     const struct command_work *work = &command->work;
@@ -57,7 +57,7 @@ void counters_add(const struct command *command, bool is_failed, int64_t took_ms
 
     atomic_fetch_add_explicit(&shard->totals[place], 1, memory_order_relaxed);
     add(shard, kind, 1);
-    add(shard, kind + 1, (uint64_t)took_ms);
+    add(shard, kind + 1, (uint64_t)took_us);
     add(shard, COUNTER_INSERTED, (uint64_t)(work->inserted + work->upserted));
     add(shard, COUNTER_UPDATED, (uint64_t)work->modified);
     add(shard, COUNTER_DELETED, (uint64_t)work->deleted);

@@ -24,11 +24,11 @@ enum counter {
     COUNTER_OUT_OF_TIME,
     COUNTER_KILLED,
     COUNTER_READS,
-    COUNTER_READ_MS,
+    COUNTER_READ_US,
     COUNTER_WRITES,
-    COUNTER_WRITE_MS,
+    COUNTER_WRITE_US,
     COUNTER_OTHERS,
-    COUNTER_OTHER_MS,
+    COUNTER_OTHER_US,
     COUNTER_COUNT
 };
 
@@ -38,7 +38,7 @@ struct counters *counters_open(void);
 void counters_close(struct counters *counters);
 
 /* A command is over. */
-void counters_add(const struct command *command, bool is_failed, int64_t took_ms);
+void counters_add(const struct command *command, bool is_failed, int64_t took_us);
 /* A message came and was answered. */
 void counters_message(struct mongo *face, int32_t connection_id, size_t in, size_t out);
 

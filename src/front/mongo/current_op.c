@@ -6,7 +6,6 @@
  *
  * Threads: the command's. Start reading at list_rows(). */
 #include <stdio.h>
-#include <time.h>
 
 #include "front/mongo/filter.h"
 #include "front/mongo/handlers.h"
@@ -36,14 +35,10 @@ struct op_list {
 
 static void append_now(struct buffer *out, time_ms now)
 {
-    time_t seconds = (time_t)(now / 1000);
-    struct tm parts;
-    char text[40], whole[64];
+    char text[REPLY_TIME_BYTES];
 
-    if (!gmtime_r(&seconds, &parts) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts))
-        return;
-    snprintf(whole, sizeof(whole), "%s.%03d+00:00", text, (int)(now % 1000) & 1023);
-    reply_text(out, "currentOpTime", whole);
+    reply_write_time(now, text);
+    reply_text(out, "currentOpTime", text);
 }
 
 static void append_client(struct op_list *list, const struct operation_seen *seen)

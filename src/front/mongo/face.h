@@ -16,6 +16,7 @@ struct counters;
 struct multi_table;
 struct retry_table;
 struct stream_table;
+struct top_table;
 
 enum { FACE_ADDRESS_BYTES = 300, OBJECT_ID_BYTES = 12 };
 
@@ -41,6 +42,7 @@ struct mongo {
     struct tail_bell bell;
     struct operation_list operations;
     struct counters *counters;
+    struct top_table *top;
     struct fail_point fail_point;
     struct profiler profiler;
 

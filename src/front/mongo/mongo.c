@@ -11,6 +11,7 @@
 #include "front/mongo/principal.h"
 #include "front/mongo/retry.h"
 #include "front/mongo/stream.h"
+#include "front/mongo/top.h"
 
 static const char default_set_name[] = "mayfly";
 
@@ -39,7 +40,8 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     face->retries = retry_table_open();
     face->counters = counters_open();
     face->multis = multi_table_open();
-    if (!face->streams || !face->retries || !face->counters || !face->multis) {
+    face->top = top_table_open();
+    if (!face->streams || !face->retries || !face->counters || !face->multis || !face->top) {
         mongo_close(face);
         return status_of(OUT_OF_MEMORY, "no memory for cursors and sessions");
     }
@@ -65,6 +67,7 @@ void mongo_close(struct mongo *face)
     tail_close(face);
     operation_list_close(&face->operations);
     counters_close(face->counters);
+    top_table_close(face->top);
     fail_point_close(&face->fail_point);
     profiler_close(&face->profiler);
     memory_give(face);

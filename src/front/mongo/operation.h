@@ -54,6 +54,8 @@ bool operation_kill(struct mongo *face, int32_t id);
 
 /* "query", "insert", "update", "remove", "getmore" or "command". */
 const char *operation_kind(const struct command *command);
+/* The collection that it is about, borrowed; empty if of none. */
+bytes operation_collection(const struct command *command);
 /* "db.collection", or "db.$cmd" if the command is of none; in `arena`. */
 bytes operation_namespace(const struct command *command, struct arena *arena);
 /* The command as the field `name`: without secrets, and shortened if it has more bytes. */

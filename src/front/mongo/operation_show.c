@@ -30,13 +30,13 @@ const char *operation_kind(const struct command *command)
     return "command";
 }
 
-static bytes collection_of(const struct command *command)
+bytes operation_collection(const struct command *command)
 {
     struct value name = command->target;
 
     if (is_called(command, "getMore") &&
         !document_find(command->message->body, "collection", &name))
-        return BYTES_LITERAL("$cmd");
+        return BYTES_NONE;
     if (is_called(command, "explain") && name.type == VALUE_DOCUMENT) {
         struct document_walk walk = document_fields(value_document(name));
         struct field first;
@@ -45,13 +45,15 @@ static bytes collection_of(const struct command *command)
     }
     if (name.type != VALUE_STRING || command->row->access == ACCESS_USER_ADMIN ||
         command->row->access == ACCESS_ANYONE || (command->row->traits & TRAIT_ADMIN_ONLY))
-        return BYTES_LITERAL("$cmd");
+        return BYTES_NONE;
     return value_text(name);
 }
 
 bytes operation_namespace(const struct command *command, struct arena *arena)
 {
-    bytes name = collection_of(command);
+    bytes name = operation_collection(command);
+    if (name.len == 0)
+        name = BYTES_LITERAL("$cmd");
     const char *text = arena_format(arena, "%.*s.%.*s", (int)command->database.len,
                                     (const char *)command->database.data, (int)name.len,
                                     (const char *)name.data);

@@ -4,6 +4,9 @@
  * Pure; callable from every thread. */
 #include "front/mongo/reply.h"
 
+#include <stdio.h>
+#include <time.h>
+
 static void append(struct buffer *out, const char *name, enum value_type type, bytes raw)
 {
     document_append(out, bytes_of_text(name), (struct value){ .type = type, .raw = raw });
@@ -138,4 +141,15 @@ const char *reply_index(size_t index, char room[REPLY_INDEX_BYTES])
         index /= 10;
     } while (index > 0 && at > room);
     return at;
+}
+
+void reply_write_time(time_ms at, char out[REPLY_TIME_BYTES])
+{
+    time_t seconds = (time_t)(at / 1000);
+    struct tm parts;
+    char text[40] = "";
+
+    if (gmtime_r(&seconds, &parts))
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(out, REPLY_TIME_BYTES, "%s.%03d+00:00", text, (int)(at % 1000) & 1023);
 }

@@ -23,6 +23,9 @@ void reply_document(struct buffer *out, const char *name, bytes document);
 /* Documents and arrays inside; end them with document_end. */
 size_t reply_begin(struct buffer *out, const char *name);
 size_t reply_begin_array(struct buffer *out, const char *name);
+/* A moment as text: 2026-03-01T00:00:02.500+00:00. */
+enum { REPLY_TIME_BYTES = 64 };
+void reply_write_time(time_ms at, char out[REPLY_TIME_BYTES]);
 /* The name of an element of an array. */
 enum { REPLY_INDEX_BYTES = 12 };
 const char *reply_index(size_t index, char room[REPLY_INDEX_BYTES]);

@@ -113,7 +113,7 @@ static void append_latency(struct command *command, struct buffer *out, const ch
 {
     size_t begun = reply_begin(out, name);
 
-    reply_int64(out, "latency", 1000 * counted(command, counter + 1));
+    reply_int64(out, "latency", counted(command, counter + 1));
     reply_int64(out, "ops", counted(command, counter));
     document_end(out, begun);
 }

@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include "tests/check.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 TEST(check, arithmetic_refuses_to_overflow_and_leaves_the_result_alone)
@@ -112,6 +113,49 @@ static bytes logged(char *line, size_t room, enum log_level least, const char *c
     ssize_t len = read(ends[0], line, room);
     close(ends[0]);
     return bytes_of(line, len > 0 ? (size_t)len : 0);
+}
+
+struct told {
+    size_t count;
+    char first[64], last[64];
+    time_ms newest;
+};
+
+static void note_line(void *context, const struct log_line *line)
+{
+    struct told *told = context;
+
+    snprintf(told->count == 0 ? told->first : told->last, sizeof(told->first), "%s %s %s",
+             log_level_name(line->level), line->name, line->text);
+    told->count++;
+    CHECK(line->at >= told->newest);
+    told->newest = line->at;
+}
+
+TEST(log, ring_keeps_the_newest_lines_and_the_warnings_of_the_start)
+{
+    int ends[2];
+    struct told told = { 0 }, startup = { 0 };
+
+    CHECK_EQ(pipe(ends), 0, "");
+    close(ends[0]);
+    close(ends[1]);
+    struct log log = log_to(ends[1], LOG_INFO);
+    log.ring = log_ring_open();
+    log_event(&log, LOG_WARNING, "start.odd", "n=%d", 1);
+    log_event(&log, LOG_INFO, "start.fine", "n=%d", 2);
+    log_event(&log, LOG_DEBUG, "start.dropped", "n=%d", 3);
+    log_ring_settle(log.ring);
+    log_event(&log, LOG_ERROR, "late.odd", "n=%d", 4);
+    for (int i = 0; i < LIMIT_LOG_LINES - 1; i++)
+        log_event(&log, LOG_INFO, "late.fine", "n=%d", i);
+    CHECK_EQ(log_ring_each(log.ring, LOG_RING_NEWEST, note_line, &told), LIMIT_LOG_LINES + 2, "");
+    CHECK_EQ(told.count, LIMIT_LOG_LINES, "");
+    CHECK_STRING(told.first, "error late.odd n=4");
+    CHECK_STRING(told.last, "info late.fine n=1022");
+    CHECK_EQ(log_ring_each(log.ring, LOG_RING_STARTUP, note_line, &startup), 1, "");
+    CHECK_STRING(startup.first, "warning start.odd n=1");
+    log_ring_close(log.ring);
 }
 
 TEST(log, event_is_one_line_with_time_level_name_and_pairs)
