@@ -20,13 +20,17 @@ enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8, CUT_EVERY_MS = 5000 };
 
 /* ---- figures ---------------------------------------------------------------------------------------- */
 
-void purge_count(struct purge_pass *pass, struct collection_state *state,
+void purge_count(struct purge_pass *pass, const struct collection *collection,
                  struct storage_counters gone)
 {
+    struct collection_state *state = collection->state;
+
     atomic_fetch_add(&state->purged_documents, (uint64_t)gone.first);
     atomic_fetch_add(&state->purged_bytes, (uint64_t)gone.second);
     metrics_add(pass->engine->metrics, METRIC_purge_documents_total, (uint64_t)gone.first);
     metrics_add(pass->engine->metrics, METRIC_purge_bytes_total, (uint64_t)gone.second);
+    metrics_add(pass->engine->metrics, METRIC_purge_keys_total,
+                (uint64_t)gone.first * (1 + collection->index_count));
     pass->result->documents += (uint64_t)gone.first;
     pass->result->bytes += (uint64_t)gone.second;
     purge_history_note(pass->engine, state->id, (uint64_t)gone.first, (uint64_t)gone.second);

@@ -165,7 +165,7 @@ status cut_lane(struct purge_pass *pass, const struct collection *collection, un
     TRY(commit_and_wait(engine->queue, &cut.commit));
     if (cut.gone.first == 0)
         return STATUS_OK;
-    purge_count(pass, collection->state, cut.gone);
+    purge_count(pass, collection, cut.gone);
     metrics_add(engine->metrics, METRIC_purge_truncations_total, 1);
     pass->result->truncations++;
     atomic_fetch_add(&collection->state->garbage_rows,

@@ -63,7 +63,7 @@ void purge_history_note(struct engine *engine, uint32_t collection_id, uint64_t 
                         uint64_t bytes_gone);
 
 /* Adds to the figures of the collection, of the server and of this pass. */
-void purge_count(struct purge_pass *pass, struct collection_state *state,
+void purge_count(struct purge_pass *pass, const struct collection *collection,
                  struct storage_counters gone);
 
 #endif

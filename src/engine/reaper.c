@@ -296,10 +296,10 @@ static status latch_candidates(struct walk *walk, struct latch_set *out)
     return STATUS_OK;
 }
 
-static void count_reaped(struct purge_pass *pass, struct collection_state *state,
+static void count_reaped(struct purge_pass *pass, const struct collection *collection,
                          struct storage_counters gone)
 {
-    purge_count(pass, state, gone);
+    purge_count(pass, collection, gone);
     metrics_add(pass->engine->metrics, METRIC_purge_reaped_total, (uint64_t)gone.first);
     pass->result->reaped += (uint64_t)gone.first;
 }
@@ -319,7 +319,7 @@ static status change_latched(struct walk *walk, struct reaping *reaping)
     reaping->commit =
         (struct commit){ .stamp = reaping_stamp, .done = reaping_done, .owner = reaping };
     TRY(commit_and_wait(pass->engine->queue, &reaping->commit));
-    count_reaped(pass, state, reaping->gone);
+    count_reaped(pass, reaping->collection, reaping->gone);
     return STATUS_OK;
 }
 

@@ -205,6 +205,7 @@ test("M-6 the purger gives back what every collection has lost, and counts it", 
     for (const c of [first, second]) equal((await ids(c)).length, 1);
     ok(after.passes > before.passes, `${before.passes} passes, then ${after.passes}`);
     ok(after.deletedDocuments >= 4, `${after.deletedDocuments} documents deleted`);
+    equal(after.deletedKeys - before.deletedKeys, 2 * (after.deletedDocuments - before.deletedDocuments), "one of _id, one of d");
     ok(after.invalidTTLIndexSkips > before.invalidTTLIndexSkips, "the hashed index was passed over");
     const names = ["subPasses", "deletedKeys", "examinedDocuments", "examinedKeys", "durationMicros"];
     for (const name of names) ok(Number.isInteger(after[name]), name);

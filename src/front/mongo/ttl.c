@@ -200,7 +200,7 @@ void ttl_append_metrics(struct command *command, struct buffer *out)
 
     purger_watch(command->face->engine, &activity);
     reply_int64(out, "deletedDocuments", gone);
-    reply_int64(out, "deletedKeys", gone);
+    reply_int64(out, "deletedKeys", (int64_t)metrics_read(metrics, METRIC_purge_keys_total));
     reply_int64(out, "examinedDocuments", gone);
     reply_int64(out, "examinedKeys", gone);
     reply_int64(out, "invalidTTLIndexSkips", (int64_t)count_skips(command, activity.passes));
