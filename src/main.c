@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "front/cosmos/cosmos.h"
 #include "front/mongo/mongo.h"
+#include "query/query.h"
 #include "server/server.h"
 #include "storage/storage.h"
 
@@ -241,6 +242,7 @@ static status house_open(struct house *house, const struct config *config, enum 
         .metrics = &house->metrics,
         .is_read_only = command == COMMAND_CHECK,
         .predicate = mongo_index_predicate,
+        .extract = query_index_values,
         .purger_pause_s = config->purger_pause_s,
     };
     TRY_GOTO(engine_open(storage, house->sweep, &options, arena, &house->engine), done);

@@ -5,6 +5,7 @@
 #define ENGINE_CATALOG_H
 
 #include "engine/expiry_rule.h"
+#include "engine/index_part.h"
 
 #include <stdatomic.h>
 
@@ -23,11 +24,6 @@ enum index_kind {
 enum index_state { INDEX_BUILDING, INDEX_READY, INDEX_FAILED };
 
 #define INDEX_NO_EXPIRY (-1)
-
-struct index_field {
-    bytes path;
-    enum key_order order;
-};
 
 /* What an index is; the caller's memory when creating, the catalog's when read. */
 struct index_definition {

@@ -24,6 +24,23 @@ static status check_arrival(const struct collection *next,
     return STATUS_OK;
 }
 
+static status check_parts(struct engine *engine, const struct index_definition *definition)
+{
+    if (!index_is_computed(definition))
+        return STATUS_OK;
+    if (definition->is_unique || definition->is_ranked || definition->is_per_partition ||
+        definition->expire_after_s != INDEX_NO_EXPIRY)
+        return status_of(INVALID, "an index with computed parts is neither unique, nor ranked, nor "
+                                  "per partition key, nor a TTL index");
+    for (size_t i = 0; i < definition->field_count; i++) {
+        enum index_part part = definition->fields[i].part;
+        if ((part == PART_WORDS || part == PART_CELLS) && !engine->options.extract)
+            return status_of(UNSUPPORTED,
+                             "this server was started without support for such indexes");
+    }
+    return STATUS_OK;
+}
+
 static status check_index(struct engine *engine, struct arena *arena, const struct collection *next,
                           const struct index_definition *definition)
 {
@@ -61,7 +78,7 @@ static status check_index(struct engine *engine, struct arena *arena, const stru
     if (definition->field_count == 0 || definition->field_count > LIMIT_INDEX_FIELDS)
         return status_fail(arena, INVALID, "an index has 1 to %d fields, not %zu",
                            LIMIT_INDEX_FIELDS, definition->field_count);
-    return STATUS_OK;
+    return check_parts(engine, definition);
 }
 
 static status copy_definition(struct arena *memory, const struct index_definition *source,
@@ -79,8 +96,9 @@ static status copy_definition(struct arena *memory, const struct index_definitio
     TRY(ARENA_NEW(memory, source->field_count, &fields));
     TRY(ARENA_NEW(memory, source->field_count, &paths));
     for (size_t i = 0; i < source->field_count; i++) {
-        fields[i].order = source->fields[i].order;
+        fields[i] = source->fields[i];
         TRY(arena_copy(memory, source->fields[i].path, &fields[i].path));
+        TRY(arena_copy(memory, source->fields[i].settings, &fields[i].settings));
         TRY(path_parse(memory, fields[i].path, &paths[i]));
     }
     TRY(ARENA_NEW(memory, source->included_count + source->excluded_count, &patterns));

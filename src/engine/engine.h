@@ -34,6 +34,8 @@ struct engine_options {
     struct metrics *metrics;
     index_predicate *predicate; /* NULL: partial indexes are refused */
     void *predicate_context;
+    index_extractor *extract; /* of PART_WORDS and PART_CELLS; NULL: such indexes are refused */
+    void *extract_context;
     /* No threads: purging and index builds happen only when called for (tests). */
     bool is_manual;
     int purger_pause_s; /* 0: default */

@@ -36,6 +36,14 @@ MUST_USE status index_collect_paths(struct arena *arena, const struct index *ind
                                     struct index_entries *out);
 MUST_USE status index_collect_ranked(struct arena *arena, const struct index *index, bytes document,
                                      struct index_entries *out);
+/* ---- index_part.c ---- */
+/* Has it a part that is not simply a value? */
+bool index_is_computed(const struct index_definition *definition);
+/* The values of a part that is computed from the whole document; not for PART_VALUE and PART_HASHED. */
+MUST_USE status index_part_values(const struct engine *engine, struct arena *arena,
+                                  const struct index_field *field, bytes document,
+                                  struct index_values *out);
+bool index_part_is_whole(enum index_part part);
 /* ---- index_arrival.c ---- */
 MUST_USE status index_collect_arrival(struct arena *arena, const struct index *index,
                                       const struct indexed_document *document,

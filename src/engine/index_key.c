@@ -4,6 +4,8 @@
  * one branch per element, and all paths that go through that same array follow the element; a second
  * array beside it cannot be indexed (the entries would multiply). An array at the end of a path gives
  * its elements; an empty one gives undefined. What is not there is missing, or null if the index says so.
+ * Parts that are computed from the whole document (index_part.h) have their values beforehand, and every branch is
+ * combined with each of them.
  *
  * Keeps: entries are sorted and without doubles; their number is bounded by LIMIT_ENTRIES_PER_DOCUMENT.
  * Pure apart from the arena. Start reading at index_collect(). */
@@ -24,6 +26,7 @@ struct expansion {
     const struct index *index;
     bytes partition; /* in front of every entry */
     struct index_entries *out;
+    const struct index_values *computed; /* by field; NULL: there are no such parts */
 };
 
 static int compare_entries(const void *a, const void *b)
@@ -124,30 +127,70 @@ static void walk_place(const struct expansion *expansion, size_t field, struct p
     }
 }
 
+static status append_part(struct expansion *expansion, size_t field, struct value value,
+                          struct buffer *key)
+{
+    const struct index_definition *definition = &expansion->index->definition;
+
+    if (value.type == VALUE_MISSING && definition->is_missing_null)
+        value = (struct value){ .type = VALUE_NULL };
+    if (definition->fields[field].part == PART_HASHED)
+        return index_append_hash(key, value);
+    key_append_value(key, value, definition->fields[field].order);
+    return STATUS_OK;
+}
+
+/* Fields from `field` on, behind what `key` holds already. */
+static status emit_from(struct expansion *expansion, const struct place *places, size_t field,
+                        struct buffer key)
+{
+    size_t count = expansion->index->definition.field_count;
+    bytes values;
+
+    for (; field < count; field++) {
+        if (!index_part_is_whole(expansion->index->definition.fields[field].part)) {
+            TRY(append_part(expansion, field, places[field].value, &key));
+            continue;
+        }
+        const struct index_values *computed = &expansion->computed[field];
+        for (size_t i = 0; i < computed->count; i++) {
+            struct buffer branch = buffer_in(expansion->arena);
+            buffer_append(&branch, bytes_of(key.data, key.len));
+            buffer_append(&branch, computed->items[i]);
+            TRY(emit_from(expansion, places, field + 1, branch));
+        }
+        return STATUS_OK;
+    }
+    TRY(buffer_finish(&key, &values));
+    return index_entries_add(expansion->arena, expansion->out, expansion->index->id, values);
+}
+
 static status emit(struct expansion *expansion, const struct place *places)
 {
     const struct index_definition *definition = &expansion->index->definition;
     struct buffer key = buffer_in(expansion->arena);
-    bytes values;
-    bool has_any = false;
+    bool has_any = !definition->is_sparse;
 
-    buffer_append(&key, expansion->partition);
-    for (size_t i = 0; i < definition->field_count; i++) {
-        struct value value = places[i].value;
-        has_any |= value.type != VALUE_MISSING;
-        if (value.type == VALUE_MISSING && definition->is_missing_null)
-            value = (struct value){ .type = VALUE_NULL };
-        key_append_value(&key, value, definition->fields[i].order);
-    }
-    if (definition->is_sparse && !has_any)
+    for (size_t i = 0; i < definition->field_count && !has_any; i++)
+        has_any = places[i].value.type != VALUE_MISSING ||
+                  index_part_is_whole(definition->fields[i].part);
+    if (!has_any)
         return STATUS_OK;
-    TRY(buffer_finish(&key, &values));
-    return index_entries_add(expansion->arena, expansion->out, expansion->index->id, values);
+    buffer_append(&key, expansion->partition);
+    return emit_from(expansion, places, 0, key);
 }
 
 static bool stands_at_array(const struct place *place)
 {
     return place->value.type == VALUE_ARRAY && !place->is_final;
+}
+
+static status refuse_array(const struct expansion *expansion, const char *why)
+{
+    bytes name = expansion->index->definition.name;
+
+    return status_fail(expansion->arena, INVALID, "index '%.*s' cannot hold a document with %s",
+                       (int)name.len, (const char *)name.data, why);
 }
 
 /* The array at which some paths stand; INVALID if they stand at different ones. */
@@ -158,13 +201,10 @@ static status common_array(const struct expansion *expansion, const struct place
     for (size_t i = 0; i < expansion->index->definition.field_count; i++) {
         if (!stands_at_array(&places[i]))
             continue;
-        if (array_out->type == VALUE_ARRAY && array_out->raw.data != places[i].value.raw.data) {
-            bytes name = expansion->index->definition.name;
-            return status_fail(
-                expansion->arena, INVALID,
-                "index '%.*s' cannot hold a document with arrays in two of its fields",
-                (int)name.len, (const char *)name.data);
-        }
+        if (expansion->index->definition.fields[i].part == PART_HASHED)
+            return refuse_array(expansion, "an array in the field that is hashed");
+        if (array_out->type == VALUE_ARRAY && array_out->raw.data != places[i].value.raw.data)
+            return refuse_array(expansion, "arrays in two of its fields");
         *array_out = places[i].value;
     }
     return STATUS_OK;
@@ -229,11 +269,36 @@ static status find_partition(const struct index *index, const struct indexed_doc
     return STATUS_OK;
 }
 
+/* All entries of a document in an index over fields. */
+static status expand_document(const struct engine *engine, struct expansion *expansion,
+                              bytes document)
+{
+    const struct index_definition *definition = &expansion->index->definition;
+    struct place places[LIMIT_INDEX_FIELDS];
+    struct index_values *computed = NULL;
+
+    if (index_is_computed(definition))
+        TRY(ARENA_NEW(expansion->arena, definition->field_count, &computed));
+    expansion->computed = computed;
+    for (size_t i = 0; i < definition->field_count; i++) {
+        places[i] = (struct place){
+            .value = {.type = VALUE_DOCUMENT, .raw = document}
+        };
+        if (!index_part_is_whole(definition->fields[i].part))
+            continue;
+        places[i] = (struct place){ .value = { .type = VALUE_MISSING }, .is_final = true };
+        TRY(index_part_values(engine, expansion->arena, &definition->fields[i], document,
+                              &computed[i]));
+        if (computed[i].count == 0)
+            return STATUS_OK;
+    }
+    return expand(expansion, places, 0);
+}
+
 status index_collect(struct engine *engine, struct arena *arena, const struct index *index,
                      const struct indexed_document *document, struct index_entries *out)
 {
     struct expansion expansion = { .arena = arena, .index = index, .out = out };
-    struct place places[LIMIT_INDEX_FIELDS];
 
     if (index->definition.is_partial &&
         !engine->options.predicate(engine->options.predicate_context, index->definition.predicate,
@@ -246,31 +311,22 @@ status index_collect(struct engine *engine, struct arena *arena, const struct in
     if (index->definition.is_ranked)
         return index_collect_ranked(arena, index, document->bson, out);
     TRY(find_partition(index, document, &expansion.partition));
-    for (size_t i = 0; i < index->definition.field_count; i++)
-        places[i] = (struct place){
-            .value = {.type = VALUE_DOCUMENT, .raw = document->bson}
-        };
     size_t first = out->count;
-    TRY(expand(&expansion, places, 0));
+    TRY(expand_document(engine, &expansion, document->bson));
     for (size_t i = first; out->count - first > 1 && i < out->count; i++)
         out->items[i].is_of_many = true;
     return STATUS_OK;
 }
 
-status scan_entries(struct arena *arena, const struct index *index, bytes document,
-                    struct scan_entries *out)
+status scan_entries(const struct request *request, struct arena *arena, const struct index *index,
+                    bytes document, struct scan_entries *out)
 {
     struct index_entries entries = { 0 };
     struct expansion expansion = { .arena = arena, .index = index, .out = &entries };
-    struct place places[LIMIT_INDEX_FIELDS];
 
     *out = (struct scan_entries){ 0 };
     ASSERT(index->definition.kind == INDEX_FIELDS);
-    for (size_t i = 0; i < index->definition.field_count; i++)
-        places[i] = (struct place){
-            .value = {.type = VALUE_DOCUMENT, .raw = document}
-        };
-    TRY(expand(&expansion, places, 0));
+    TRY(expand_document(request ? request->engine : NULL, &expansion, document));
     index_entries_sort(&entries);
     TRY(ARENA_NEW(arena, entries.count, &out->items));
     for (size_t i = 0; i < entries.count; i++)

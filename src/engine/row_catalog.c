@@ -4,7 +4,7 @@
  * next index id(4) database name options, then counted lists: partition paths, indexes, date rules.
  * Texts are length(4) and bytes; lists are count(2) and items. An index is
  *   id(4) kind(1) state(1) flags(1) expire after s(4) created seq(8) name predicate options failure
- *   fields: order(1) path; included patterns; excluded patterns; by arrival: bytes(8) documents(8) to keep
+ *   fields: order(1) path, in format 2 then part(1) settings; included patterns; excluded patterns; by arrival: bytes(8) documents(8) to keep
  * and a date rule is
  *   number(1) acting(1) partial(1) index(4) ttl ms(8) created seq(8) retired seq(8) path predicate
  *   horizons: upto(8) seq(8)
@@ -13,7 +13,8 @@
 #include "engine/index.h"
 #include "engine/row.h"
 
-enum { FORMAT = 1 };
+/* The second is written only where an index has computed parts, so that programs that do not know them refuse it. */
+enum { FORMAT = 1, FORMAT_PARTS = 2 };
 enum { COLLECTION_MIXED = 1, COLLECTION_NEEDS_CLEAN_UP = 2 };
 enum {
     INDEX_UNIQUE = 1,
@@ -51,7 +52,16 @@ static uint8_t index_flags(const struct index_definition *definition)
                      (definition->is_ranked ? INDEX_RANKED : 0));
 }
 
-static void write_index(struct buffer *out, const struct index *index)
+static bool has_parts(const struct collection *collection)
+{
+    for (size_t i = 0; i < collection->index_count; i++) {
+        if (index_is_computed(&collection->indexes[i].definition))
+            return true;
+    }
+    return false;
+}
+
+static void write_index(struct buffer *out, const struct index *index, bool with_parts)
 {
     const struct index_definition *definition = &index->definition;
 
@@ -69,6 +79,10 @@ static void write_index(struct buffer *out, const struct index *index)
     for (size_t i = 0; i < definition->field_count; i++) {
         buffer_append_byte(out, (uint8_t)definition->fields[i].order);
         write_text(out, definition->fields[i].path);
+        if (!with_parts)
+            continue;
+        buffer_append_byte(out, (uint8_t)definition->fields[i].part);
+        write_text(out, definition->fields[i].settings);
     }
     write_texts(out, definition->included, definition->included_count);
     write_texts(out, definition->excluded, definition->excluded_count);
@@ -106,8 +120,9 @@ static void write_rule(struct buffer *out, const struct date_rule *rule)
 void row_write_collection(struct buffer *out, const struct collection *collection)
 {
     const struct collection_definition *definition = &collection->definition;
+    bool with_parts = has_parts(collection);
 
-    buffer_append_byte(out, FORMAT);
+    buffer_append_byte(out, with_parts ? FORMAT_PARTS : FORMAT);
     buffer_append_u32(out, collection->id);
     buffer_append_u64(out, collection->version);
     buffer_append_byte(out,
@@ -123,7 +138,7 @@ void row_write_collection(struct buffer *out, const struct collection *collectio
     write_texts(out, definition->partition_paths, definition->partition_path_count);
     buffer_append_u16(out, (uint16_t)collection->index_count);
     for (size_t i = 0; i < collection->index_count; i++)
-        write_index(out, &collection->indexes[i]);
+        write_index(out, &collection->indexes[i], with_parts);
     buffer_append_u16(out, (uint16_t)collection->policy.rule_count);
     for (size_t i = 0; i < collection->policy.rule_count; i++)
         write_rule(out, &collection->policy.rules[i]);
@@ -136,6 +151,7 @@ struct entry_reader {
     struct arena *memory;
     struct reader in;
     status failure; /* of memory */
+    bool has_parts; /* of the second format */
 };
 
 static bool is_sound(const struct entry_reader *entry)
@@ -188,6 +204,20 @@ static const bytes *read_texts(struct entry_reader *entry, size_t limit, size_t 
     return texts;
 }
 
+static void read_field(struct entry_reader *entry, struct index_field *out)
+{
+    out->order = reader_byte(&entry->in) == KEY_DESCENDING ? KEY_DESCENDING : KEY_ASCENDING;
+    out->path = read_text(entry);
+    if (!entry->has_parts)
+        return;
+    uint8_t part = reader_byte(&entry->in);
+    if (part >= PART_KINDS)
+        entry->in.is_failed = true;
+    else
+        out->part = (enum index_part)part;
+    out->settings = read_text(entry);
+}
+
 static void read_definition(struct entry_reader *entry, struct index *index)
 {
     struct index_definition *definition = &index->definition;
@@ -200,9 +230,7 @@ static void read_definition(struct entry_reader *entry, struct index *index)
     struct index_field *fields = read_array(entry, count, sizeof(*fields));
     const struct path **paths = read_array(entry, count, sizeof(*paths));
     for (size_t i = 0; i < count && is_sound(entry); i++) {
-        fields[i].order = reader_byte(&entry->in) == KEY_DESCENDING ? KEY_DESCENDING
-                                                                    : KEY_ASCENDING;
-        fields[i].path = read_text(entry);
+        read_field(entry, &fields[i]);
         if (is_sound(entry))
             note(entry, path_parse(entry->memory, fields[i].path, &paths[i]));
     }
@@ -304,7 +332,9 @@ status row_read_collection(struct arena *memory, bytes value, struct collection 
     struct entry_reader entry = { .memory = memory, .in = reader_of(value), .failure = STATUS_OK };
 
     *out = (struct collection){ .memory = memory };
-    if (reader_byte(&entry.in) != FORMAT)
+    uint8_t format = reader_byte(&entry.in);
+    entry.has_parts = format == FORMAT_PARTS;
+    if (format != FORMAT && format != FORMAT_PARTS)
         return status_of(CORRUPT,
                          "a collection's catalog entry has a format that this program does "
                          "not know; use the program that wrote it");

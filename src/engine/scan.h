@@ -75,8 +75,9 @@ struct scan_entries {
  * there is of its document. */
 MUST_USE status scan_has_many(struct request *request, const struct collection *collection,
                               const struct index *index, bool *out);
-MUST_USE status scan_entries(struct arena *arena, const struct index *index, bytes document,
-                             struct scan_entries *out);
+/* `request` may be NULL for an index without computed parts. */
+MUST_USE status scan_entries(const struct request *request, struct arena *arena,
+                             const struct index *index, bytes document, struct scan_entries *out);
 
 /* ---- ranked indexes ---------------------------------------------------------------------------------- */
 

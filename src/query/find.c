@@ -396,7 +396,7 @@ static status is_first_entry(struct find *f, bool *out)
     *out = true;
     if (!f->plan.index || !f->plan.has_many)
         return STATUS_OK;
-    TRY(scan_entries(f->scratch, f->plan.index, f->document.bson, &entries));
+    TRY(scan_entries(f->wanted.request, f->scratch, f->plan.index, f->document.bson, &entries));
     for (size_t i = 0; i < entries.count; i++) {
         bytes entry = entries.items[f->plan.is_reverse ? entries.count - 1 - i : i];
         if (!is_walked(f, entry))

@@ -25,6 +25,19 @@ struct find_ranges {
  * several leaves may be put together. Encoded in `order`. */
 MUST_USE status find_ranges_of(struct arena *arena, const struct match *match, bytes path,
                                enum key_order order, bool is_single, struct find_ranges **out);
+/* The same in a part of hashes. */
+MUST_USE status find_ranges_hashed(struct arena *arena, const struct match *match, bytes path,
+                                   struct find_ranges **out);
+/* The same in a part of an index, whatever its kind; see find_kinds.c. */
+struct find_part {
+    const struct index *index;
+    size_t field;
+    bool is_single;
+};
+MUST_USE status find_part_ranges(const struct find_request *wanted, struct arena *arena,
+                                 const struct find_part *part, struct find_ranges **out);
+/* Can documents be found by the index, though its parts up to this one alone are bounded? */
+bool find_part_is_bounded(const struct index *index, size_t bounded);
 /* Everything. */
 MUST_USE status find_ranges_all(struct arena *arena, struct find_ranges **out);
 /* Leaves of the condition, all of them, whatever they are. */

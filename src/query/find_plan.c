@@ -142,8 +142,8 @@ static status bound_fields(struct planning *p, struct bounded *b)
         struct find_ranges *ranges;
         if (b->has_many && shares_beginning(b, i))
             return STATUS_OK;
-        TRY(find_ranges_of(p->arena, p->wanted->match, definition->fields[i].path,
-                           definition->fields[i].order, !b->has_many, &ranges));
+        struct find_part part = { b->index, i, !b->has_many };
+        TRY(find_part_ranges(p->wanted, p->arena, &part, &ranges));
         if (!ranges || ranges->count * product > PRODUCT_MAX + LIMIT_QUERY_RANGES * (i == 0))
             return STATUS_OK;
         b->fields[b->count++] = ranges;
@@ -211,7 +211,7 @@ static bool has_order(const struct bounded *b, const struct order *order, bool *
             part += is_same;
             continue;
         }
-        if (!is_same)
+        if (!is_same || definition->fields[i].part != PART_VALUE)
             return false;
         int wanted = order->parts[part].is_descending ==
                              (definition->fields[i].order == KEY_DESCENDING)
@@ -311,7 +311,7 @@ static status consider_index(struct planning *p, const struct index *index, bool
     TRY(scan_has_many(wanted->request, wanted->collection, index, &bounded.has_many));
     TRY(bound_fields(p, &bounded));
     TRY(holds_all(p, &bounded, &holds));
-    if (!holds && !is_needed)
+    if ((!holds && !is_needed) || !find_part_is_bounded(index, bounded.count))
         return STATUS_OK;
     TRY(find_ranges_all(p->arena, &all));
     plan->ranges = all->items;
@@ -355,9 +355,9 @@ status find_plan_make(const struct find_request *wanted, struct arena *arena,
                                  : wanted->by == FIND_BY_INDEX ? wanted->hint
                                                                : NULL;
 
-    if (needed) {
+    if (needed)
         TRY(consider_index(&p, needed, true));
-    } else {
+    if (!p.best.score) {
         TRY(consider_keys(&p));
         /* Nothing is better than documents named by their keys. */
         bool is_done = wanted->by != FIND_ANY_WAY || p.best.plan.access == FIND_ACCESS_POINTS;

@@ -22,6 +22,7 @@ struct deriver {
     bytes path;
     enum key_order order;
     bool is_single;
+    bool is_hashed; /* values are hashes: only equality says something */
 };
 
 /* ---- single stretches ------------------------------------------------------------------------------- */
@@ -30,7 +31,10 @@ static status encode(struct deriver *d, struct value value, bytes *out)
 {
     struct buffer key = buffer_in(d->arena);
 
-    key_append_value(&key, value, d->order);
+    if (d->is_hashed)
+        TRY(index_append_hash(&key, value));
+    else
+        key_append_value(&key, value, d->order);
     return buffer_finish(&key, out);
 }
 
@@ -292,8 +296,11 @@ static status derive_leaf(struct deriver *d, const struct match *leaf, struct fi
 {
     struct find_ranges *ranges;
 
+    bool is_equality = leaf->kind == MATCH_EQUAL ||
+                       (leaf->kind == MATCH_IN && leaf->pattern_count == 0);
+
     *out = NULL;
-    if (!has_ranges(leaf))
+    if (!has_ranges(leaf) || (d->is_hashed && !is_equality))
         return STATUS_OK;
     TRY(ARENA_NEW(d->arena, 1, &ranges));
     ranges->is_exact = true;
@@ -312,6 +319,7 @@ static status derive_leaf(struct deriver *d, const struct match *leaf, struct fi
         TRY(derive_order(d, leaf, ranges));
     }
     sort_ranges(ranges);
+    ranges->is_exact = ranges->is_exact && !d->is_hashed;
     *out = ranges;
     return STATUS_OK;
 }
@@ -462,6 +470,18 @@ status find_ranges_of(struct arena *arena, const struct match *match, bytes path
                       enum key_order order, bool is_single, struct find_ranges **out)
 {
     struct deriver d = { .arena = arena, .path = path, .order = order, .is_single = is_single };
+
+    *out = NULL;
+    if (!match || has_position(path))
+        return STATUS_OK;
+    return derive(&d, match, BYTES_NONE, out);
+}
+
+status find_ranges_hashed(struct arena *arena, const struct match *match, bytes path,
+                          struct find_ranges **out)
+{
+    /* No document with an array there is in the index. */
+    struct deriver d = { .arena = arena, .path = path, .is_single = true, .is_hashed = true };
 
     *out = NULL;
     if (!match || has_position(path))

@@ -71,7 +71,7 @@ status order_key(const struct order *order, struct arena *arena, bytes document,
         is_plain = append_plain(&key, document, &order->parts[i]);
     if (is_plain)
         return buffer_finish(&key, out);
-    TRY(scan_entries(arena, order->index, document, &entries));
+    TRY(scan_entries(NULL, arena, order->index, document, &entries));
     ASSERT(entries.count > 0);
     *out = entries.items[0];
     return STATUS_OK;

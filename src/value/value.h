@@ -137,6 +137,9 @@ size_t text_character_count(bytes text);
  * (NaN below all, -0 equals 0, decimal128 included). Missing sorts with undefined, below null. */
 int value_compare(struct value a, struct value b);
 int document_compare(bytes a, bytes b);
+/* One number for a value, the same for equal values (missing is not null here); others may share it: fractions
+ * are cut off. `arena` is for the work. */
+MUST_USE status value_digest(struct arena *arena, struct value value, int64_t *out);
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
 

@@ -33,6 +33,7 @@ static void make_fixture(void)
     struct engine_options options = { .log = &fixture.log,
                                       .metrics = &fixture.metrics,
                                       .predicate = mongo_index_predicate,
+                                      .extract = query_index_values,
                                       .is_manual = true };
     struct mongo_options face = { .log = &fixture.log,
                                   .metrics = &fixture.metrics,

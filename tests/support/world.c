@@ -6,6 +6,8 @@
  * be used by the thread that began it. */
 #include "tests/support/world.h"
 
+#include "query/query.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -99,6 +101,7 @@ static status open_engine(struct world *w)
         .log = &w->log,
         .metrics = &w->metrics,
         .predicate = w->predicate ? w->predicate : is_field_one,
+        .extract = query_index_values,
         .is_manual = !w->is_threaded,
         .mark_worth_bytes = w->mark_worth_bytes,
         .helpers = w->helpers,

@@ -113,10 +113,27 @@ static bool take_option(const char *word, struct index_definition *out)
 
 static void take_field(const char *word, struct index_definition *out, struct index_field *fields)
 {
+    static const struct {
+        const char *name;
+        enum index_part part;
+    } parts[] = {
+        {":hashed",    PART_HASHED  },
+        { ":wildcard", PART_WILDCARD},
+    };
     const bool is_descending = word[0] == '-';
+    bytes path = bytes_of_text(word + is_descending);
+    enum index_part part = PART_VALUE;
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+        size_t len = strlen(parts[i].name);
+        if (path.len < len || memcmp(path.data + path.len - len, parts[i].name, len) != 0)
+            continue;
+        path.len -= len;
+        part = parts[i].part;
+    }
     CHECK(out->field_count < LIMIT_INDEX_FIELDS);
     fields[out->field_count++] = (struct index_field){
-        .path = bytes_of_text(word + is_descending),
+        .path = path,
+        .part = part,
         .order = is_descending ? KEY_DESCENDING : KEY_ASCENDING,
     };
 }

@@ -25,7 +25,8 @@ static bool is_on_id(const struct index *index)
 
     return definition->kind == INDEX_FIELDS && definition->field_count == 1 &&
            bytes_equal(definition->fields[0].path, BYTES_LITERAL("id")) &&
-           !definition->is_partial && !definition->is_ranked && !definition->is_per_partition;
+           definition->fields[0].part == PART_VALUE && !definition->is_partial &&
+           !definition->is_ranked && !definition->is_per_partition;
 }
 
 static status bounds_in_fields(struct arena *arena, const struct index *index, bytes id, bytes *out)
@@ -35,7 +36,7 @@ static status bounds_in_fields(struct arena *arena, const struct index *index, b
 
     *out = BYTES_NONE;
     TRY(document_with_id(arena, id, &document));
-    TRY(scan_entries(arena, index, document, &entries));
+    TRY(scan_entries(NULL, arena, index, document, &entries));
     if (entries.count == 1)
         *out = entries.items[0];
     return STATUS_OK;

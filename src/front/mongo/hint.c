@@ -6,24 +6,30 @@
 #include "front/mongo/index_spec.h"
 #include "front/mongo/keep.h"
 
+/* Numbers by their sign, types by their name. */
+static bool is_same_direction(struct value a, struct value b)
+{
+    if (a.type == VALUE_STRING || b.type == VALUE_STRING)
+        return value_compare(a, b) == 0;
+    return value_is_number(a) && value_is_number(b) &&
+           (value_as_double(a) < 0) == (value_as_double(b) < 0);
+}
+
 static bool is_pattern_of(bytes pattern, const struct index *index)
 {
-    const struct index_definition *definition = &index->definition;
-    struct document_walk walk = document_fields(pattern);
-    struct field field;
-    size_t at = 0;
+    bytes key = index_key_pattern(index);
+    struct document_walk walk = document_fields(pattern), own;
+    struct field field, part;
 
-    if (definition->kind != INDEX_FIELDS)
+    if (index->definition.kind != INDEX_FIELDS || key.len == 0)
         return false;
+    own = document_fields(key);
     while (document_next(&walk, &field)) {
-        if (at == definition->field_count ||
-            !bytes_equal(definition->fields[at].path, field.name) || !value_is_number(field.value))
-            return false;
-        bool is_descending = value_as_double(field.value) < 0;
-        if (is_descending != (definition->fields[at++].order == KEY_DESCENDING))
+        if (!document_next(&own, &part) || !bytes_equal(part.name, field.name) ||
+            !is_same_direction(part.value, field.value))
             return false;
     }
-    return at == definition->field_count;
+    return !document_next(&own, &part);
 }
 
 /* {_id: 1}, which every collection has. */

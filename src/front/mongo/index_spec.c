@@ -199,14 +199,21 @@ static bytes row_of(const struct index *index)
     return options.len > 0 ? find_inner(options, OWN_KEY) : BYTES_NONE;
 }
 
+bytes index_key_pattern(const struct index *index)
+{
+    bytes row = row_of(index);
+
+    return row.len > 0 ? find_inner(row, "key") : BYTES_NONE;
+}
+
 bool index_is_usable(const struct index *index)
 {
     bytes row = row_of(index);
 
     if (index->state != INDEX_READY)
         return false;
-    return row.len == 0 ||
-           (!find_flag(row, "hidden") && kind_of_key(find_inner(row, "key")) != INDEX_SPEC_IDLE);
+    return row.len == 0 || (!find_flag(row, "hidden") &&
+                            !bytes_equal(index->definition.predicate, BYTES_LITERAL(NO_DOCUMENT)));
 }
 
 static status read_index(struct arena *arena, const struct index *index, struct index_spec *out)
@@ -347,6 +354,14 @@ static enum key_order order_of(struct value value)
     return value_is_number(value) && value_as_double(value) < 0 ? KEY_DESCENDING : KEY_ASCENDING;
 }
 
+static enum index_part part_of(struct value value)
+{
+    bool is_hashed = value.type == VALUE_STRING &&
+                     bytes_equal(value_text(value), BYTES_LITERAL("hashed"));
+
+    return is_hashed ? PART_HASHED : PART_VALUE;
+}
+
 static status define_fields(struct arena *arena, const struct index_spec *spec,
                             struct index_definition *out)
 {
@@ -358,7 +373,8 @@ static status define_fields(struct arena *arena, const struct index_spec *spec,
     out->fields = fields;
     while (document_next(&walk, &field))
         fields[out->field_count++] = (struct index_field){ .path = field.name,
-                                                           .order = order_of(field.value) };
+                                                           .order = order_of(field.value),
+                                                           .part = part_of(field.value) };
     if (spec->kind == INDEX_SPEC_IDLE) { /* any field will do, because no document gets in */
         fields[0] = (struct index_field){ .path = BYTES_LITERAL("_id") };
         out->field_count = 1;

@@ -9,7 +9,7 @@ enum index_spec_kind {
     INDEX_SPEC_ID,     /* the key of the collection; not an index of the engine */
     INDEX_SPEC_STAMP,  /* on _ts with an expiry: the collection's default time to live */
     INDEX_SPEC_PLAIN,  /* ascending and descending fields */
-    INDEX_SPEC_HASHED, /* kept like a plain one, which can do all that a hashed one can */
+    INDEX_SPEC_HASHED, /* one of its fields is */
     INDEX_SPEC_IDLE,   /* text, 2d, 2dsphere, wildcard: listed, but without entries */
 };
 
@@ -57,6 +57,8 @@ bool index_spec_is_wildcard(const struct index_spec *spec);
 /* Is it {_ts: 1} or {_ts: -1}? */
 bool index_spec_is_on_stamp(bytes key);
 
+/* The key pattern as clients know it; empty if the index was made by another face. */
+bytes index_key_pattern(const struct index *index);
 /* For planners: a hidden index serves no query, an idle one cannot. */
 bool index_is_usable(const struct index *index);
 

@@ -2,6 +2,7 @@
  *
  * Threads: whoever ends the command; the row lies in its arena. */
 #include "front/mongo/handlers.h"
+#include "front/mongo/index_spec.h"
 #include "front/mongo/login.h"
 #include "front/mongo/operation.h"
 #include "front/mongo/profiler.h"
@@ -28,14 +29,18 @@ static const char *index_plan(struct command *command)
     const struct index *index = index_of(command);
     struct buffer text = buffer_in(command->arena);
 
-    if (!index)
+    bytes key = index ? index_key_pattern(index) : BYTES_NONE;
+    struct field field;
+
+    if (key.len == 0)
         return "IXSCAN";
+    struct document_walk walk = document_fields(key);
     buffer_append_text(&text, command->work.is_counted ? "COUNT_SCAN { " : "IXSCAN { ");
-    for (size_t i = 0; i < index->definition.field_count; i++) {
-        const struct index_field *field = &index->definition.fields[i];
+    for (size_t i = 0; document_next(&walk, &field); i++) {
         buffer_append_text(&text, i > 0 ? ", " : "");
-        buffer_append(&text, field->path);
-        buffer_append_text(&text, field->order == KEY_DESCENDING ? ": -1" : ": 1");
+        buffer_append(&text, field.name);
+        buffer_append_text(&text, ": ");
+        json_write_value(&text, field.value);
     }
     buffer_append(&text, bytes_of(" }", 3));
     return text.is_failed ? "IXSCAN" : (const char *)text.data;
