@@ -85,6 +85,8 @@ struct collection_definition {
 struct collection {
     uint32_t id;
     uint64_t version; /* raised by every change */
+    uint64_t
+        picture; /* number of the first catalog with this descriptor, since the server started */
     struct collection_definition definition;
     struct expiry_policy policy;
     size_t index_count;

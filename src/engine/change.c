@@ -120,8 +120,10 @@ status change_publish(struct change *change)
         catalog_discard(next);
         return s;
     }
-    for (size_t i = 0; i < change->edit.add_count; i++)
+    for (size_t i = 0; i < change->edit.add_count; i++) {
+        change->edit.add[i]->picture = change_catalog(engine)->number + 1;
         atomic_store(&change->edit.add[i]->state->current, change->edit.add[i]);
+    }
     catalog_publish(engine, next);
     change->is_published = true;
     return STATUS_OK;

@@ -133,9 +133,12 @@ void group_after_write(void *owner, bool is_written)
     struct engine *engine = owner;
 
     if (is_written) {
+        time_ms seen_at = clock_now(engine->options.clock);
         pthread_mutex_lock(&engine->figures_lock);
-        for (size_t i = 0; i < engine->group.count; i++)
+        for (size_t i = 0; i < engine->group.count; i++) {
             apply(&engine->group.deltas[i]);
+            atomic_store(&engine->group.deltas[i].state->written_at, seen_at);
+        }
         pthread_mutex_unlock(&engine->figures_lock);
         atomic_store(&engine->durable_seq, atomic_load(&engine->assigned_seq));
         if (engine->group.is_state_dirty)

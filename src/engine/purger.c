@@ -15,7 +15,9 @@
 
 /* A cut waits until it is worth a tombstone, or has waited long enough. */
 enum { CUT_WORTH_BYTES = 1024 * 1024, CUT_LINGER_MS = 10000 };
-enum { SWEEP_WORTH_ROWS = 100000, SETTLE_PAUSE_MS = 30000 };
+enum { SWEEP_WORTH_ROWS = 100000, SETTLE_PAUSE_MS = 30000, CLEAR_AGAIN_MS = 1000 };
+/* Between two passes in any case: what is due but held back by a long request is not asked for all the time. */
+enum { PAUSE_MS_MIN = 50 };
 enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8, CUT_EVERY_MS = 5000 };
 
 /* ---- figures ---------------------------------------------------------------------------------------- */
@@ -103,13 +105,22 @@ struct clearing {
     status dropped;
 };
 
+/* Whoever began before the last write may look at an instant in which there was something, and a file drop does
+ * not ask who looks. */
+static bool is_unseen(struct engine *engine, struct collection_state *state)
+{
+    time_ms now = clock_now(engine->options.clock);
+
+    return request_oldest_now(engine, int64_add_saturating(now, 1)) >
+           atomic_load(&state->written_at);
+}
+
 static status clearing_stamp(struct commit *commit, struct storage_batch *batch)
 {
     struct clearing *clearing = commit->owner;
 
-    /* Whoever began before it was empty may still look at what is dropped. */
     clearing->is_empty = lanes_are_empty(clearing->engine, clearing->state) &&
-                         atomic_load(&clearing->engine->transactions.count) == 0;
+                         is_unseen(clearing->engine, clearing->state);
     for (int space = SPACE_ROWS; clearing->is_empty && space <= SPACE_BODIES; space++)
         storage_delete_range(clearing->engine->storage, batch,
                              address(clearing->state->partition, (enum storage_space)space),
@@ -143,6 +154,9 @@ static status clear_all(struct purge_pass *pass, const struct collection *collec
         .stamp = clearing_stamp, .done = clearing_done, .owner = &clearing, .is_barrier = true
     };
     TRY(commit_and_wait(pass->engine->queue, &clearing.commit));
+    if (!clearing.is_empty)
+        pass->look_again_at = expiry_earlier(
+            pass->look_again_at, clock_now(pass->engine->options.clock) + CLEAR_AGAIN_MS);
     return clearing.dropped;
 }
 
@@ -299,16 +313,22 @@ static bool is_frozen(struct engine *engine)
     return is_leaping;
 }
 
-/* A look at the newest picture; the cutoff is INT64_MIN while somebody looks at an older one. */
+/* A look at the newest picture; the cutoff is INT64_MIN while nothing may be ended. */
 static status begin_look(struct purge_pass *pass, struct request *out)
 {
     TRY(request_begin_quiet(pass->engine, pass->arena, out));
     pass->cutoff = request_oldest_now(pass->engine, out->now);
+    pass->oldest_picture = request_oldest_picture(pass->engine);
     /* Asked behind the reading of the clock: a leap in between must not end anything. */
-    if (!request_is_alone_with_its_picture(out) ||
-        clock_is_leap_pending(pass->engine->options.clock))
+    if (clock_is_leap_pending(pass->engine->options.clock))
         pass->cutoff = INT64_MIN;
     return STATUS_OK;
+}
+
+/* Does somebody look at an older descriptor of it? */
+static bool is_held(const struct purge_pass *pass, const struct collection *collection)
+{
+    return pass->cutoff == INT64_MIN || collection->picture > pass->oldest_picture;
 }
 
 /* In a look of its own, because cleaning up a collection makes a new picture. */
@@ -319,7 +339,7 @@ static status reap(struct purge_pass *pass, uint32_t id)
     TRY(begin_look(pass, &request));
     const struct collection *collection = catalog_lookup_id(request.catalog, id);
     status s = STATUS_OK;
-    if (collection && pass->cutoff != INT64_MIN)
+    if (collection && !is_held(pass, collection))
         s = reaper_visit(pass, &request, collection);
     request_end(&request);
     return s;
@@ -336,6 +356,8 @@ static status cut_all(struct purge_pass *pass, uint32_t **ids_out, size_t *count
     for (size_t i = 0; s.code == OK && pass->cutoff != INT64_MIN && i < count; i++) {
         const struct collection *collection = request.catalog->collections[i];
         arena_position mark = arena_mark(pass->arena);
+        if (is_held(pass, collection))
+            continue;
         note_failure(pass, collection->id, purge_collection(pass, collection));
         arena_release(pass->arena, mark);
         (*ids_out)[(*count_out)++] = collection->id;
@@ -347,14 +369,15 @@ static status cut_all(struct purge_pass *pass, uint32_t **ids_out, size_t *count
 static void cut_what_is_due(struct purge_pass *pass)
 {
     arena_position mark = arena_mark(pass->arena);
-    time_ms cutoff = pass->cutoff; /* of the work that is interrupted */
+    struct purge_pass interrupted = *pass;
     uint32_t *ids;
     size_t count;
 
     pass->is_cutting = true;
     note_failure(pass, 0, cut_all(pass, &ids, &count));
     pass->is_cutting = false;
-    pass->cutoff = cutoff;
+    pass->cutoff = interrupted.cutoff;
+    pass->oldest_picture = interrupted.oldest_picture;
     pass->cut_again_at = clock_monotonic(pass->engine->options.clock) + CUT_EVERY_MS;
     arena_release(pass->arena, mark);
 }
@@ -439,7 +462,7 @@ static int64_t pause_ms(struct engine *engine, time_ms look_again_at)
     int64_t pause = wake_at - now;
 
     atomic_store(&engine->purger.wake_at, wake_at);
-    return pause > 1 ? pause : 1;
+    return pause > PAUSE_MS_MIN ? pause : PAUSE_MS_MIN;
 }
 
 static void *purger_run(void *owner)

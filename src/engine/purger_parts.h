@@ -8,8 +8,9 @@
 struct purge_pass {
     struct engine *engine;
     struct arena *arena;
-    time_ms cutoff; /* nobody who lived after it is touched */
-    bool is_eager;  /* asked for by name: do not wait until it is worth it */
+    time_ms cutoff;          /* nobody who lived after it is touched */
+    uint64_t oldest_picture; /* that somebody looks at */
+    bool is_eager;           /* asked for by name: do not wait until it is worth it */
     struct purge_result *result;
     time_ms look_again_at;
     status failure; /* the first */

@@ -131,16 +131,19 @@ status request_view(struct request *request, struct storage_view **out)
 }
 
 /* Not by epochs: a request may have read the epoch before a change and the picture after it. */
-bool request_is_alone_with_its_picture(const struct request *request)
+uint64_t request_oldest_picture(const struct engine *engine)
 {
-    const struct request_slot *slots = request->engine->slots;
+    uint64_t oldest = UINT64_MAX;
 
     for (unsigned i = 0; i < LIMIT_RUNNING_REQUESTS; i++) {
-        int64_t now = atomic_load(&slots[i].now);
+        int64_t now = atomic_load(&engine->slots[i].now);
         if (now == SLOT_STARTING)
-            return false;
-        if (now > 0 && atomic_load(&slots[i].picture) < request->catalog->number)
-            return false;
+            return 0;
+        if (now <= 0)
+            continue;
+        uint64_t seen = atomic_load(&engine->slots[i].picture);
+        if (seen < oldest)
+            oldest = seen;
     }
-    return true;
+    return oldest;
 }

@@ -52,6 +52,7 @@ struct collection_state {
     struct lane_state lanes[LANE_COUNT];         /* figures_lock */
     _Atomic(struct death_subscription *) deaths; /* changed while the gate is closed */
     _Atomic uint64_t purged_documents, purged_bytes;
+    _Atomic int64_t written_at;    /* the last write to it was seen by everybody from then on */
     _Atomic bool is_unsettled;     /* emptied since the storage last gave its space back */
     _Atomic uint64_t garbage_rows; /* rows in SPACE_ROWS whose body was cut off */
     _Atomic bool has_leftovers;    /* bodies that were cut by mark may still lie there */
@@ -152,9 +153,10 @@ time_ms request_oldest_now(struct engine *engine, time_ms now);
 /* For background work: keeps the catalog in place, but holds nobody's documents back. */
 MUST_USE status request_begin_quiet(struct engine *engine, struct arena *arena,
                                     struct request *out);
-/* True if no running request holds an older picture of the catalog than this one. Such a request may see
- * documents that a change of policy has ended since. */
-bool request_is_alone_with_its_picture(const struct request *request);
+/* The oldest picture of the catalog that a running request of a client looks at; 0 while one is just starting,
+ * UINT64_MAX if there is none. A request may see documents that a later change of policy has ended, so
+ * nothing is removed from a collection whose newest descriptor came with a later picture. */
+uint64_t request_oldest_picture(const struct engine *engine);
 /* Requests of clients that are running now. */
 unsigned request_count(struct engine *engine);
 /* The oldest epoch in use; UINT64_MAX if none runs. */

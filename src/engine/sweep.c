@@ -11,6 +11,7 @@
 struct sweep_pass {
     struct request request;
     time_ms cutoff;
+    uint64_t oldest_picture;
     const struct collection *last;
 };
 
@@ -24,13 +25,15 @@ void engine_sweep_close(struct engine_sweep *sweep)
     memory_give(sweep);
 }
 
-/* Behind every running request, and nobody may look at an older picture; INT64_MIN if that is not so. */
-static time_ms find_cutoff(const struct request *request)
+/* Behind every running request. */
+static void find_cutoff(struct sweep_pass *pass)
 {
-    if (!request_is_alone_with_its_picture(request) ||
-        clock_is_leap_pending(request->engine->options.clock))
-        return INT64_MIN;
-    return request_oldest_now(request->engine, request->now);
+    struct engine *engine = pass->request.engine;
+
+    pass->oldest_picture = request_oldest_picture(engine);
+    pass->cutoff = clock_is_leap_pending(engine->options.clock)
+                       ? INT64_MIN
+                       : request_oldest_now(engine, pass->request.now);
 }
 
 static void *sweep_begin(void *owner)
@@ -46,7 +49,7 @@ static void *sweep_begin(void *owner)
         pass = NULL;
     }
     if (pass)
-        pass->cutoff = find_cutoff(&pass->request);
+        find_cutoff(pass);
     return pass;
 }
 
@@ -82,7 +85,7 @@ static bool sweep_is_garbage(void *context, partition_id partition, bytes key, b
         return false;
     if (!pass->last || pass->last->id != id)
         pass->last = catalog_lookup_id(pass->request.catalog, id);
-    bool is_garbage = pass->last &&
+    bool is_garbage = pass->last && pass->last->picture <= pass->oldest_picture &&
                       atomic_load(&pass->last->settled_at) == COLLECTION_SETTLED_NEVER &&
                       expiry_judge(&pass->last->policy, &stamp, pass->cutoff) == DEAD &&
                       collection_is_cut(pass->last->state, &stamp);

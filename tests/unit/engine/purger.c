@@ -1,5 +1,6 @@
 /* The purger: gives back the space of the dead, takes nothing from the living, waits for whoever still
  * looks, and tells those who want to hear of every death. */
+#include "engine/state.h"
 #include "tests/support/world.h"
 
 #include <stdio.h>
@@ -437,6 +438,100 @@ TEST(deaths, a_cut_below_an_earlier_one_leaves_that_one_remembered)
         CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK);
         CHECK_LIVING(&w, "c", "1 2");
         CHECK_EQ(obituary.count, 2, "");
+        world_close(&w);
+    }
+}
+
+/* A collection whose odd documents have died and whose even ones are deleted behind the back of `old`, which
+ * has fixed its instant before. */
+static void empty_behind(struct world *w, struct request *old)
+{
+    world_collection(w, "c", TTL_NEVER, "x: x");
+    for (int i = 1; i <= 50; i++)
+        world_insert(w, "c", "{'_id':%d,'x':%d,'ttl':%d}", i, i, i % 2 ? 5 : -1);
+    world_pass(w, 6000);
+    *old = world_begin(w);
+    CHECK_OK(storage_settle(w->engine->storage, world_find(old, "c")->state->partition));
+    CHECK(strlen(world_scan_in(old, "c", "key")) > 0);
+    for (int i = 2; i <= 50; i += 2)
+        world_delete(w, "c", "{'_id':%d}", i);
+}
+
+TEST(purger, an_emptied_collection_is_not_cleared_under_a_request_that_saw_it_full)
+{
+    struct request old;
+    struct world w;
+
+    world_open(&w, ON_ROCKSDB);
+    empty_behind(&w, &old);
+    world_pass(&w, 1000);
+    world_purge(&w);
+    world_purge(&w);
+    CHECK_EQ(strlen(world_scan_in(&old, "c", "key")), strlen("2 4 6 8 ") + 21 * 3 - 1, "");
+    CHECK_EQ(strlen(world_scan_in(&old, "c", "x")), strlen("2 4 6 8 ") + 21 * 3 - 1, "");
+    world_end(&old);
+    world_purge(&w);
+    CHECK_LIVING(&w, "c", "");
+    world_close(&w);
+}
+
+static uint64_t stored_rows(struct world *w, const char *name)
+{
+    struct request request = world_begin(w);
+    const struct collection *c = world_find(&request, name);
+    struct storage_range all = { .start = BYTES_LITERAL("\x01") };
+    struct storage_scan *scan;
+    bytes key, value;
+    uint64_t count = 0;
+
+    CHECK_OK(storage_scan_open(w->engine->storage, NULL, address(c->state->partition, SPACE_ROWS),
+                               &all, &scan));
+    while (storage_scan_next(scan, &key, &value))
+        count++;
+    storage_scan_close(scan);
+    world_end(&request);
+    return count;
+}
+
+TEST(purger, requests_that_began_later_do_not_keep_an_emptied_collection_from_being_cleared)
+{
+    struct request old, later;
+    struct world w;
+
+    world_open(&w, ON_ROCKSDB);
+    empty_behind(&w, &old);
+    world_pass(&w, 1000);
+    later = world_begin(&w);
+    world_end(&old);
+    CHECK(stored_rows(&w, "c") > 0);
+    world_purge(&w);
+    world_purge(&w);
+    CHECK_EQ(stored_rows(&w, "c"), 0, "");
+    world_end(&later);
+    world_close(&w);
+}
+
+TEST(purger, a_request_with_an_older_picture_holds_back_only_what_was_changed_since)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        struct request old;
+
+        world_open(&w, backing);
+        world_collection(&w, "same", 10, "");
+        world_collection(&w, "changed", 10, "");
+        CHECK_WRITTEN(world_insert(&w, "same", "{'_id':1}"), OK);
+        CHECK_WRITTEN(world_insert(&w, "changed", "{'_id':1}"), OK);
+        world_at(&w, 11000);
+        old = world_begin(&w);
+        CHECK_OK(world_set_ttl(&w, "changed", 5));
+        world_purge(&w);
+        CHECK_EQ(world_figures(&w, "same").purged_documents, 1, "");
+        CHECK_EQ(world_figures(&w, "changed").purged_documents, 0, "");
+        world_end(&old);
+        world_purge(&w);
+        CHECK_EQ(world_figures(&w, "changed").purged_documents, 1, "");
         world_close(&w);
     }
 }
