@@ -414,13 +414,33 @@ bool catalog_has_database(const struct request *request, bytes name)
     return catalog_lookup_database(request->catalog, name) != NULL;
 }
 
+static bool was_dropped_before(const struct request *request, const struct collection *collection)
+{
+    return collection && atomic_load(&collection->settled_at) < request->now &&
+           atomic_load(&collection->state->is_dropped);
+}
+
+/* What was dropped while the request began may have another in its place, put there in the same step. */
+static const struct collection *find_in_place(const struct request *request, bytes database,
+                                              bytes name)
+{
+    enum { TRIES = 100 };
+    const struct collection *found = fitting(request,
+                                             catalog_lookup(request->catalog, database, name));
+
+    for (int i = 0; i < TRIES && was_dropped_before(request, found); i++) {
+        const struct catalog *newest = atomic_load(&request->engine->catalog);
+        found = request->transaction ? NULL
+                                     : fitting(request, catalog_lookup(newest, database, name));
+    }
+    return was_dropped_before(request, found) ? NULL : found;
+}
+
 status catalog_find(const struct request *request, bytes database, bytes name,
                     const struct collection **out)
 {
-    *out = fitting(request, catalog_lookup(request->catalog, database, name));
-    bool was_dropped = *out && atomic_load(&(*out)->settled_at) < request->now &&
-                       atomic_load(&(*out)->state->is_dropped);
-    if (*out && !was_dropped)
+    *out = find_in_place(request, database, name);
+    if (*out)
         return STATUS_OK;
     *out = transaction_find_adopted(request->transaction, database, name);
     if (*out)

@@ -102,6 +102,20 @@ status change_put_descriptor(struct change *change, const struct collection *nex
     return STATUS_OK;
 }
 
+static status publish(struct change *change, struct catalog *next)
+{
+    struct engine *engine = change->engine;
+
+    TRY(commit_and_wait(engine->queue, &change->commit));
+    for (size_t i = 0; i < change->edit.add_count; i++) {
+        change->edit.add[i]->picture = change_catalog(engine)->number + 1;
+        atomic_store(&change->edit.add[i]->state->current, change->edit.add[i]);
+    }
+    catalog_publish(engine, next);
+    change->is_published = true;
+    return STATUS_OK;
+}
+
 /* Durable first, then seen. */
 status change_publish(struct change *change)
 {
@@ -115,18 +129,14 @@ status change_publish(struct change *change)
     for (size_t i = 0; i < change->edit.add_count; i++)
         change->edit.add[i]->references++;
     change->commit = (struct commit){ .stamp = change_stamp, .owner = change };
-    status s = commit_and_wait(engine->queue, &change->commit);
-    if (s.code != OK) {
+    pthread_mutex_lock(&engine->publish_lock);
+    atomic_fetch_add(&engine->publishings, 1);
+    status s = publish(change, next);
+    atomic_fetch_add(&engine->publishings, 1);
+    pthread_mutex_unlock(&engine->publish_lock);
+    if (s.code != OK)
         catalog_discard(next);
-        return s;
-    }
-    for (size_t i = 0; i < change->edit.add_count; i++) {
-        change->edit.add[i]->picture = change_catalog(engine)->number + 1;
-        atomic_store(&change->edit.add[i]->state->current, change->edit.add[i]);
-    }
-    catalog_publish(engine, next);
-    change->is_published = true;
-    return STATUS_OK;
+    return s;
 }
 
 void change_end(struct change *change)

@@ -153,6 +153,7 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
     latches_init(&engine->latches);
     transactions_init(&engine->transactions);
     pthread_mutex_init(&engine->change_lock, NULL);
+    pthread_mutex_init(&engine->publish_lock, NULL);
     pthread_mutex_init(&engine->figures_lock, NULL);
     pthread_mutex_init(&engine->purger.pass_lock, NULL);
     pthread_mutex_init(&engine->purger.history.lock, NULL);
@@ -191,6 +192,7 @@ static void engine_free(struct engine *engine)
     pthread_mutex_destroy(&engine->purger.pass_lock);
     pthread_mutex_destroy(&engine->purger.history.lock);
     pthread_mutex_destroy(&engine->figures_lock);
+    pthread_mutex_destroy(&engine->publish_lock);
     pthread_mutex_destroy(&engine->change_lock);
     transactions_destroy(&engine->transactions);
     latches_destroy(&engine->latches);

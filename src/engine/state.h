@@ -122,7 +122,10 @@ struct engine {
     _Atomic(struct catalog *) catalog;
     pthread_mutex_t change_lock; /* one change of the catalog at a time */
     struct catalog *retired;     /* change_lock */
-    _Atomic uint32_t next_id;    /* of databases and collections */
+    /* Held from before a change is durable until its picture is seen; the count is odd in between. */
+    pthread_mutex_t publish_lock;
+    _Atomic uint64_t publishings;
+    _Atomic uint32_t next_id; /* of databases and collections */
     _Atomic bool are_date_rules_off;
 
     struct request_slot *slots;

@@ -100,14 +100,49 @@ static void enlist(struct transaction *t)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* The place first, so that nothing is purged; then the instant. */
+/* The number of changes of the catalog so far, none of which is under way. */
+static uint64_t await_publishing(struct engine *engine)
+{
+    uint64_t count = atomic_load(&engine->publishings);
+
+    if (count % 2 == 0)
+        return count;
+    bool is_marked = block_begin();
+    pthread_mutex_lock(&engine->publish_lock);
+    count = atomic_load(&engine->publishings);
+    pthread_mutex_unlock(&engine->publish_lock);
+    if (is_marked)
+        block_end();
+    return count;
+}
+
+/* The place first, so that nothing is purged; then the instant. An index that is dropped or finished in between
+ * would be there in the picture without its rows, so both are taken again then. */
+static status open_instant(struct transaction *t)
+{
+    enum { TRIES = 1000 };
+    struct engine *engine = t->engine;
+
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = await_publishing(engine);
+        TRY(request_begin(engine, NULL, &t->base));
+        TRY(storage_open_overlay(engine->storage, &t->storage));
+        if (atomic_load(&engine->publishings) == before)
+            return STATUS_OK;
+        storage_close(t->storage);
+        t->storage = NULL;
+        request_end(&t->base);
+        t->base = (struct request){ 0 };
+    }
+    return status_of(BUSY, "collections are changed all the time; try again");
+}
+
 static status open_parts(struct transaction *t)
 {
-    TRY(request_begin(t->engine, NULL, &t->base));
     t->arena = arena_open(2 * LIMIT_TRANSACTION_BYTES);
     if (!t->arena)
         return status_of(OUT_OF_MEMORY, "no memory for another transaction");
-    return storage_open_overlay(t->engine->storage, &t->storage);
+    return open_instant(t);
 }
 
 status transaction_begin(struct engine *engine, int64_t lifetime_ms, struct transaction **out)

@@ -209,3 +209,108 @@ TEST(storage_windows, a_build_finds_a_holder_that_is_being_moved)
     world_end(&request);
     world_close(&w);
 }
+
+/* ---- a change between the picture and the instant of a transaction --------------------------------- */
+
+static status view_behind_a_drop(struct storage *storage, struct storage_view **out)
+{
+    struct hooked_storage *hooked = hooked_of(storage);
+
+    if (hooked->is_armed) {
+        hooked->is_armed = false;
+        CHECK_OK(world_index_drop(hooked->w, "c", "x"));
+    }
+    return hooked->inner->view_open(storage, out);
+}
+
+TEST(storage_windows, a_transaction_knows_no_index_that_was_dropped_while_it_began)
+{
+    struct hooked_storage hooked;
+    struct transaction *t;
+    struct request inside;
+    struct world w;
+
+    world_open(&w, ON_ROCKSDB);
+    world_collection(&w, "c", TTL_OFF, "x: x");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'x':1}"), OK);
+    hook(&hooked, &w, SPACE_ROWS);
+    hooked.backend.view_open = view_behind_a_drop;
+    CHECK_OK(transaction_begin(w.engine, 60000, &t));
+    unhook(&hooked);
+    CHECK_OK(transaction_enter(t, w.arena, &inside));
+    const struct collection *c = world_find(&inside, "c");
+    CHECK_EQ(c->index_count, 0, "its rows are gone");
+    CHECK_STRING(world_scan_in(&inside, "c", "key"), "1");
+    request_end(&inside);
+    transaction_close(t);
+    world_close(&w);
+}
+
+/* ---- a reader in the middle of a change ------------------------------------------------------------ */
+
+struct reader_by_name {
+    struct engine *engine;
+    struct arena *arena;
+    _Atomic bool has_begun;
+    status found;
+    uint32_t id;
+};
+
+static void *find_by_name(void *context)
+{
+    struct reader_by_name *reader = context;
+    const struct collection *c = NULL;
+    struct request request;
+
+    CHECK_OK(request_begin(reader->engine, reader->arena, &request));
+    atomic_store(&reader->has_begun, true);
+    reader->found = catalog_find(&request, BYTES_LITERAL("db"), BYTES_LITERAL("to"), &c);
+    reader->id = c ? c->id : 0;
+    request_end(&request);
+    return NULL;
+}
+
+struct hooked_reader {
+    struct hooked_storage hooked;
+    struct reader_by_name reader;
+};
+
+static status commit_with_a_reader(struct storage *storage, struct storage_batch *batch,
+                                   struct arena *arena)
+{
+    struct hooked_reader *both = (struct hooked_reader *)hooked_of(storage);
+    struct hooked_storage *hooked = &both->hooked;
+
+    if (hooked->is_armed) {
+        hooked->is_armed = false;
+        world_pass(hooked->w, 1000);
+        CHECK(pthread_create(&hooked->thread, NULL, find_by_name, &both->reader) == 0);
+        while (!atomic_load(&both->reader.has_begun))
+            sched_yield();
+    }
+    return hooked->inner->commit(storage, batch, arena);
+}
+
+TEST(storage_windows, a_name_is_there_all_the_time_while_another_collection_takes_it)
+{
+    struct hooked_reader both = { .reader = { .found = { .code = OK } } };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "from", TTL_OFF, "");
+    world_collection(&w, "to", TTL_OFF, "");
+    hook(&both.hooked, &w, SPACE_ROWS);
+    both.hooked.backend.commit = commit_with_a_reader;
+    both.reader.engine = w.engine;
+    both.reader.arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+    CHECK_OK(collection_rename_over(w.engine, w.arena, BYTES_LITERAL("db"), BYTES_LITERAL("from"),
+                                    BYTES_LITERAL("db"), BYTES_LITERAL("to")));
+    CHECK(pthread_join(both.hooked.thread, NULL) == 0);
+    unhook(&both.hooked);
+    CHECK_OK(both.reader.found);
+    struct request request = world_begin(&w);
+    CHECK_EQ(both.reader.id, world_find(&request, "to")->id, "");
+    world_end(&request);
+    arena_close(both.reader.arena);
+    world_close(&w);
+}
