@@ -96,6 +96,98 @@ test("a collection is renamed by who administers its databases, and by nobody el
     for (const [db, user] of [["shop", "owner"], ["admin", "keeper"]]) await root.db(db).command({ dropUser: user });
 });
 
+// ---- roles -------------------------------------------------------------------------------------------
+
+const ofShop = ["read", "readWrite", "dbAdmin", "userAdmin", "dbOwner"];
+const ofServer = ["clusterMonitor", "clusterManager", "hostManager", "clusterAdmin", "root"];
+const readers = ["read", "readWrite", "dbOwner", "root"];
+const writers = ["readWrite", "dbOwner", "root"];
+const admins = ["dbAdmin", "dbOwner", "root"];
+const builders = ["readWrite", ...admins];
+const viewers = ["read", ...builders];
+const watchers = ["clusterMonitor", "clusterAdmin", "root"];
+const steerers = ["hostManager", "clusterAdmin", "root"];
+const everybody = [...ofShop, ...ofServer];
+
+const on = (db, may, ...commands) => commands.map((command) => ({ why: JSON.stringify(command), db, may, command }));
+const pipeline = (...stages) => ({ aggregate: "c", pipeline: stages, cursor: {} });
+const whole = (...stages) => ({ aggregate: 1, pipeline: stages, cursor: {} });
+const roleRows = [
+    ...on("shop", readers, { find: "c" }, { count: "c" }, { distinct: "c", key: "a" }, { dataSize: "shop.c" }, pipeline(),
+        { explain: { find: "c" } }, pipeline({ $collStats: { count: {} } }, { $lookup: { from: "c", pipeline: [], as: "x" } })),
+    ...on("shop", writers, { insert: "c", documents: [{}] }, { update: "c", updates: [{ q: { _id: "none" }, u: { $set: { a: 1 } } }] },
+        { delete: "c", deletes: [{ q: { _id: "none" }, limit: 1 }] }, { findAndModify: "c", query: { _id: "none" }, remove: true }),
+    ...on("shop", builders, { create: "made" }, { createIndexes: "c", indexes: [{ key: { a: 1 }, name: "a_1" }] },
+        { dropIndexes: "c", index: "none" }, { drop: "none" }, { convertToCapped: "none", size: 1000 }),
+    ...on("admin", builders, { renameCollection: "shop.none", to: "shop.other" }),
+    ...on("shop", viewers, { listIndexes: "c" }, { listCollections: 1 }),
+    ...on("shop", [...viewers, "clusterMonitor", "clusterAdmin"], { collStats: "c" }, { dbStats: 1 }, pipeline({ $collStats: { count: {} } })),
+    ...on("shop", [...admins, "clusterMonitor", "clusterAdmin"], { find: "system.profile" }, { count: "system.profile" }, { profile: -1 },
+        pipeline({ $indexStats: {} }), { ...pipeline(), aggregate: "system.profile" }),
+    ...on("shop", admins, { collMod: "c" }, { validate: "c" }, { profile: 0 }, { drop: "system.profile" }, { planCacheClear: "c" }, { compact: "c" }),
+    ...on("shop", ["userAdmin", "dbOwner", "root"], { usersInfo: 1 }, { createUser: "x", pwd: "", roles: [] }, { dropUser: "none" }),
+    ...on("admin", ["root"], { usersInfo: { forAllDBs: true } }),
+    ...on("admin", watchers, { serverStatus: 1 }, { hostInfo: 1 }, { getLog: "global" }, { top: 1 }, { getCmdLineOpts: 1 },
+        { getParameter: 1, ttlMonitorEnabled: 1 }, { currentOp: 1 }, whole({ $currentOp: { allUsers: true } }),
+        { listDatabases: 1, authorizedDatabases: false }),
+    ...on("admin", [...watchers, "clusterManager"], { replSetGetStatus: 1 }, { replSetGetConfig: 1 }, { getDefaultRWConcern: 1 }),
+    ...on("admin", steerers, { setParameter: 1, cursorTimeoutMillis: 600000 }, { fsync: 1 }, { killOp: 1, op: 99 },
+        { killAllSessions: [{ user: "nobody", db: "shop" }] }),
+    ...on("admin", everybody, { ping: 1 }, { hello: 1 }, { connectionStatus: 1 }, { listDatabases: 1 }, { currentOp: 1, $ownOps: true },
+        whole({ $currentOp: {} }), { buildInfo: 1 }, { rolesInfo: 1 }),
+];
+const byRole = {};
+
+test("each role of MongoDB has a user", async () => {
+    const root = await connect("root", "r00t", "?authSource=admin");
+    for (const role of ofShop) {
+        await root.db("shop").command({ createUser: role, pwd: "x", roles: [role] });
+        byRole[role] = await connect(role, "x", "?authSource=shop");
+    }
+    for (const role of ofServer) {
+        await root.db("admin").command({ createUser: role, pwd: "x", roles: [role] }).catch(() => {});
+        byRole[role] = role === "root" ? root : await connect(role, "x", "?authSource=admin");
+    }
+    await root.db("other").collection("c").insertOne({});
+});
+
+eachRow("a command is for those who have a role for it:", roleRows, async ({ db, may, command }) => {
+    for (const role of everybody) {
+        const code = await byRole[role].db(db).command(command).then(() => 0, (error) => error.code);
+        equal(code === 13 ? "no" : "yes", may.includes(role) ? "yes" : "no", `${role} (${code})`);
+    }
+});
+
+test("databases are listed for those who have a role on them", async () => {
+    const names = async (role, more) =>
+        (await byRole[role].db("admin").command({ listDatabases: 1, nameOnly: true, ...more })).databases.map(({ name }) => name);
+    equal(await names("read"), ["shop"]);
+    equal(await names("userAdmin"), ["shop"]);
+    equal(await names("hostManager"), []);
+    for (const role of ["clusterMonitor", "root"]) equal(await names(role), ["other", "shop"]);
+    equal(await names("clusterMonitor", { authorizedDatabases: true }), []);
+    equal(await names("root", { authorizedDatabases: true }), ["other", "shop"]);
+});
+
+test("who looks after the users of one database gives away no rights on others, and all may ask about themselves", async () => {
+    const shop = byRole.userAdmin.db("shop");
+    await fails(13, shop.command({ createUser: "eve", pwd: "x", roles: [{ role: "root", db: "admin" }] }));
+    await fails(13, shop.command({ grantRolesToUser: "read", roles: [{ role: "readWrite", db: "other" }] }));
+    await fails(13, shop.command({ usersInfo: { user: "root", db: "admin" } }));
+    await fails(13, shop.command({ usersInfo: ["read", { user: "root", db: "admin" }] }));
+    equal((await shop.command({ usersInfo: ["read", "dbAdmin"] })).users.length, 2);
+    equal((await byRole.read.db("shop").command({ usersInfo: "read" })).users[0].roles, [{ role: "read", db: "shop" }]);
+    await fails(13, byRole.read.db("shop").command({ usersInfo: "dbAdmin" }));
+    await fails(13, byRole.hostManager.db("shop").command({ dropDatabase: 1 }));
+    equal((await byRole.clusterAdmin.db("nothing").command({ dropDatabase: 1 })).ok, 1);
+});
+
+test("the users of the roles go", async () => {
+    const root = await connect("root", "r00t", "?authSource=admin");
+    for (const role of ofShop) await root.db("shop").command({ dropUser: role });
+    for (const role of ofServer.slice(0, -1)) await root.db("admin").command({ dropUser: role });
+});
+
 test("a new password takes the place of the old one, and a dropped user is out at once", async () => {
     const root = await connect("root", "r00t", "?authSource=admin");
     const clerk = await connect("clerk", "x", "?authSource=shop");

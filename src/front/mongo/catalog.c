@@ -7,6 +7,7 @@
 #include "front/mongo/create.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/keep.h"
+#include "front/mongo/principal.h"
 #include "front/mongo/view.h"
 
 /* A list of rows, those that fulfil the filter of the command. */
@@ -61,6 +62,19 @@ static status database_size(struct command *command, bytes database, uint64_t *b
     return STATUS_OK;
 }
 
+/* Whether only those are listed on which the user has a role: who may not see all sees these. */
+static status choose_databases(struct command *command, struct value authorized, bool *is_own_out)
+{
+    bool sees_all = principal_own_rights(command, command->database) & RIGHT_LIST_DATABASES;
+
+    *is_own_out = argument_flag(authorized, !sees_all);
+    if (*is_own_out || sees_all)
+        return STATUS_OK;
+    return command_fail(command, ERROR_Unauthorized,
+                        "not authorized on admin to list all databases; leave authorizedDatabases "
+                        "out to see those on which you have a role");
+}
+
 status serve_list_databases(struct command *command)
 {
     static const struct argument table[] = {
@@ -68,19 +82,20 @@ status serve_list_databases(struct command *command)
         { "nameOnly",            ARGUMENT_FLAG,     false},
         { "authorizedDatabases", ARGUMENT_FLAG,     false},
     };
-    enum { FILTER, NAME_ONLY };
+    enum { FILTER, NAME_ONLY, AUTHORIZED };
     struct value given[ARRAY_COUNT(table)];
     struct buffer *out = &command->reply;
     struct listing listing;
     uint64_t total = 0, size;
-    bool is_empty;
+    bool is_empty, is_own;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
     TRY(listing_begin(command, given[FILTER], given[NAME_ONLY], &listing));
+    TRY(choose_databases(command, given[AUTHORIZED], &is_own));
     size_t list = reply_begin_array(out, "databases");
     for (size_t i = 0; i < catalog_database_count(&command->request); i++) {
         bytes name = catalog_database(&command->request, i);
-        if (namespace_is_hidden(name))
+        if (namespace_is_hidden(name) || (is_own && !principal_has_part(command, name)))
             continue;
         TRY(database_size(command, name, &size, &is_empty));
         if (is_empty)

@@ -23,12 +23,19 @@ enum command_access {
     ACCESS_ANYONE,     /* before a client has said who it is */
     ACCESS_KNOWN,      /* every user */
     ACCESS_READ,       /* of the database */
+    ACCESS_STATS,      /* counts and sizes of the database */
+    ACCESS_WATCH,      /* how the database is used: its profile, its indexes */
     ACCESS_CATALOG,    /* what collections and indexes the database has */
     ACCESS_WRITE,      /* of the database */
+    ACCESS_MANAGE,     /* collections and indexes: those who write may, and those who administer */
+    ACCESS_DROP,       /* the database as a whole */
     ACCESS_DB_ADMIN,   /* of the database */
     ACCESS_USER_ADMIN, /* of the database */
+    ACCESS_STATUS,     /* counters of the server */
+    ACCESS_PARAMETERS, /* of the server, to be read */
+    ACCESS_SET,        /* state of the replica set */
     ACCESS_MONITOR,    /* of the server */
-    ACCESS_ROOT,
+    ACCESS_ROOT,       /* of the server: to steer it */
 };
 
 enum command_trait {

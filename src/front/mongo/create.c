@@ -335,8 +335,11 @@ status serve_rename_collection(struct command *command)
     TRY(command_arguments(command, fields, ARRAY_COUNT(fields), given));
     TRY(read_place(command, command->target, &from));
     TRY(read_place(command, given[0], &to));
-    TRY(principal_permit_on(command, from.database, ACCESS_DB_ADMIN));
-    TRY(principal_permit_on(command, to.database, ACCESS_DB_ADMIN));
+    bool is_inside = bytes_equal(from.database, to.database);
+    if (!is_inside) /* it is as if it was read there and written here */
+        TRY(principal_permit_on(command, from.database, ACCESS_READ));
+    TRY(principal_permit_on(command, from.database, ACCESS_MANAGE));
+    TRY(principal_permit_on(command, to.database, is_inside ? ACCESS_MANAGE : ACCESS_WRITE));
     TRY(find_place(command, from, &source));
     if (!source)
         return command_fail(command, ERROR_NamespaceNotFound,

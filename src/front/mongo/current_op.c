@@ -96,9 +96,9 @@ static void append_running(struct op_list *list, const struct operation_seen *se
     reply_bool(out, "waitingForFlowControl", false);
 }
 
-static bool is_own(const struct op_list *list, struct principal user)
+static bool is_same_user(struct principal a, struct principal b)
 {
-    return bytes_equal(list->own.user, user.user) && bytes_equal(list->own.database, user.database);
+    return bytes_equal(a.user, b.user) && bytes_equal(a.database, b.database);
 }
 
 static void tell_operation(void *context, const struct operation_seen *seen)
@@ -111,7 +111,7 @@ static void tell_operation(void *context, const struct operation_seen *seen)
     /* A login may be under way on others. */
     if (seen->command && seen->command->row->access != ACCESS_ANYONE)
         user = login_of(seen->session);
-    if (!list->wish.all_users && !is_own(list, user))
+    if (!list->wish.all_users && !is_same_user(list->own, user))
         return;
     size_t begun = document_begin(list->out);
     append_client(list, seen);
@@ -179,14 +179,12 @@ static status read_option(struct command *command, struct field field, struct op
 /* What others do is for those who may watch the server. */
 static status permit_all(struct command *command)
 {
-    struct principal own = login_of(command->session);
-
-    if (!atomic_load(&command->face->has_users) ||
-        (principal_rights(own.document, command->database) & RIGHT_MONITOR))
+    if (principal_own_rights(command, BYTES_LITERAL("admin")) & RIGHT_MONITOR)
         return STATUS_OK;
     return command_fail(command, ERROR_Unauthorized,
                         "not authorized on admin to look at the operations of all users; "
-                        "{$currentOp: {allUsers: false}} shows your own");
+                        "{$currentOp: {allUsers: false}} or {currentOp: 1, $ownOps: true} shows "
+                        "your own");
 }
 
 status origin_current_op(struct command *command, bytes collection, struct value argument,
@@ -246,6 +244,8 @@ status serve_current_op(struct command *command)
     bytes rest, row;
 
     TRY(read_filter(command, &wish, &match));
+    if (wish.all_users)
+        TRY(permit_all(command));
     TRY(list_rows(command, wish, &rows));
     rest = bytes_of(rows.data, rows.len);
     size_t list = reply_begin_array(out, "inprog");
@@ -256,6 +256,31 @@ status serve_current_op(struct command *command)
     }
     document_end(out, list);
     return STATUS_OK;
+}
+
+struct owner {
+    struct principal asking;
+    int32_t id;
+    bool is_own;
+};
+
+static void find_owner(void *context, const struct operation_seen *seen)
+{
+    struct owner *owner = context;
+
+    if (seen->command && seen->id == owner->id && seen->command->row->access != ACCESS_ANYONE)
+        owner->is_own = is_same_user(owner->asking, login_of(seen->session));
+}
+
+/* Everybody may stop what is their own. */
+static bool is_killable(struct command *command, int32_t id)
+{
+    struct owner owner = { .asking = login_of(command->session), .id = id };
+
+    if (principal_own_rights(command, BYTES_LITERAL("admin")) & RIGHT_SERVER)
+        return true;
+    operation_each(command->face, find_owner, &owner);
+    return owner.is_own;
 }
 
 status serve_kill_op(struct command *command)
@@ -273,6 +298,11 @@ status serve_kill_op(struct command *command)
                             value_is_number(given[0]) ? ERROR_BadValue : ERROR_TypeMismatch,
                             "op must be the opid of an operation, a whole number of 32 bits");
     reply_text(&command->reply, "info", "attempting to kill op");
+    if (!is_killable(command, (int32_t)id))
+        return command_fail(command, ERROR_Unauthorized,
+                            "not authorized on admin to kill operations of others: %lld is not "
+                            "one of yours",
+                            (long long)id);
     if (id >= OPERATION_BUILD_BIT)
         return index_build_kill(command, (int32_t)id);
     if (operation_kill(command->face, (int32_t)id))

@@ -55,7 +55,7 @@ unsigned principal_rights(bytes document, bytes database)
     unsigned rights = 0;
     struct field field;
 
-    if (!document_find(document, "roles", &list) || list.type != VALUE_ARRAY)
+    if (document.len == 0 || !document_find(document, "roles", &list) || list.type != VALUE_ARRAY)
         return 0;
     struct document_walk walk = document_fields(value_document(list));
     while (document_next(&walk, &field)) {
@@ -193,6 +193,7 @@ bool principal_secret(const struct principal *principal, enum scram_mechanism me
 
 /* ---- judging ---------------------------------------------------------------------------------------- */
 
+/* One of these suffices; 0: no right is needed. */
 static unsigned rights_for(enum command_access access)
 {
     switch (access) {
@@ -201,14 +202,28 @@ static unsigned rights_for(enum command_access access)
         return 0;
     case ACCESS_READ:
         return RIGHT_READ;
+    case ACCESS_STATS:
+        return RIGHT_READ_CATALOG | RIGHT_MONITOR;
+    case ACCESS_WATCH:
+        return RIGHT_DB_ADMIN | RIGHT_MONITOR;
     case ACCESS_CATALOG:
         return RIGHT_READ_CATALOG;
     case ACCESS_WRITE:
         return RIGHT_WRITE;
+    case ACCESS_MANAGE:
+        return RIGHT_WRITE | RIGHT_DB_ADMIN;
+    case ACCESS_DROP:
+        return RIGHT_DB_ADMIN | RIGHT_DROP;
     case ACCESS_DB_ADMIN:
         return RIGHT_DB_ADMIN;
     case ACCESS_USER_ADMIN:
         return RIGHT_USER_ADMIN;
+    case ACCESS_STATUS:
+        return RIGHT_STATUS;
+    case ACCESS_PARAMETERS:
+        return RIGHT_PARAMETERS;
+    case ACCESS_SET:
+        return RIGHT_SET | RIGHT_MONITOR;
     case ACCESS_MONITOR:
         return RIGHT_MONITOR;
     case ACCESS_ROOT:
@@ -221,11 +236,6 @@ static status refuse(struct command *command, const char *why)
 {
     metrics_add(command->face->metrics, METRIC_requests_unauthorized_total, 1);
     return command_fail(command, ERROR_Unauthorized, "Command %s %s", command->row->name, why);
-}
-
-status principal_permit(struct command *command)
-{
-    return principal_permit_on(command, command->database, command->row->access);
 }
 
 status principal_permit_on(struct command *command, bytes database, enum command_access access)
@@ -243,10 +253,27 @@ status principal_permit_on(struct command *command, bytes database, enum command
     TRY(login_principal(command, &document));
     if (document.len == 0)
         return refuse(command, "requires authentication");
-    if ((principal_rights(document, database) & wanted) == wanted)
+    if (wanted == 0 || (principal_rights(document, database) & wanted) != 0)
         return STATUS_OK;
     const char *why = arena_format(command->arena,
                                    "is not allowed: not authorized on %.*s to execute it",
                                    (int)database.len, (const char *)database.data);
     return refuse(command, why ? why : "is not allowed");
+}
+
+unsigned principal_own_rights(const struct command *command, bytes database)
+{
+    if (!atomic_load(&command->face->has_users))
+        return RIGHT_ALL;
+    return principal_rights(login_of(command->session).document, database);
+}
+
+bool principal_has_part(const struct command *command, bytes database)
+{
+    enum {
+        OF_DATABASES = RIGHT_READ | RIGHT_WRITE | RIGHT_READ_CATALOG | RIGHT_DB_ADMIN |
+                       RIGHT_USER_ADMIN
+    };
+
+    return (principal_own_rights(command, database) & OF_DATABASES) != 0;
 }

@@ -13,7 +13,12 @@ enum right {
     RIGHT_USER_ADMIN = 16,
     RIGHT_MONITOR = 32,
     RIGHT_SERVER = 64,
-    RIGHT_ALL = 127,
+    RIGHT_SET = 128, /* the replica set */
+    RIGHT_LIST_DATABASES = 256,
+    RIGHT_PARAMETERS = 512,
+    RIGHT_STATUS = 1024,
+    RIGHT_DROP = 2048, /* databases */
+    RIGHT_ALL = 4095,
 };
 
 /* A user: the document {_id: "db.name", user, db, roles: [{role, db}], credentials: {...}, ...}. */
@@ -35,10 +40,14 @@ unsigned principal_rights(bytes document, bytes database);
  * users change. */
 MUST_USE status principal_load(struct mongo *face, struct arena *arena);
 
-/* May this command be run by who is connected? Unauthorized otherwise. */
+/* May this command be run by who is connected? Unauthorized otherwise; access.c knows what it needs. */
 MUST_USE status principal_permit(struct command *command);
 /* The same for what a command does to another database than its own. */
 MUST_USE status principal_permit_on(struct command *command, bytes database,
                                     enum command_access access);
+/* The rights of who is connected on a database; all of them where nobody needs to say who they are. */
+unsigned principal_own_rights(const struct command *command, bytes database);
+/* Has it any role that concerns the database? */
+bool principal_has_part(const struct command *command, bytes database);
 
 #endif

@@ -92,7 +92,8 @@ static status read_role(struct command *command, struct value value, bytes *role
         return command_fail(command, ERROR_RoleNotFound, "Could not find role: %.*s@%.*s",
                             (int)role_out->len, (const char *)role_out->data,
                             (int)database_out->len, (const char *)database_out->data);
-    return STATUS_OK;
+    /* Who looks after the users of one database gives away no rights on others. */
+    return principal_permit_on(command, *database_out, ACCESS_USER_ADMIN);
 }
 
 static status append_roles(struct command *command, struct buffer *out, struct value list)
