@@ -333,6 +333,7 @@ static status open_faces(struct house *house, const struct config *config, struc
                                    .metrics = &house->metrics,
                                    .set_name = config->set_name,
                                    .version = version,
+                                   .directory = config->data,
                                    .has_test_commands = config->has_test_commands };
 
     faces->port.pages = (struct pages){ .engine = house->engine,

@@ -132,6 +132,10 @@
 #define LIMIT_PIPELINE_STAGES 1000
 /* What all stages of one pipeline may hold together, those within others included: each has its share. */
 #define LIMIT_PIPELINE_BYTES (UINT64_C(1024) * 1024 * 1024)
+/* What the rows of one stage, or of one cursor, may take on disk; and how much of the disk they leave free, so that
+ * writes go on. */
+#define LIMIT_SPOOL_BYTES (UINT64_C(16) * 1024 * 1024 * 1024)
+#define LIMIT_SPOOL_FREE_BYTES (UINT64_C(1024) * 1024 * 1024)
 /* Rows that windows are computed of, over all rows, where they are computed anew; rows made by $densify. */
 #define LIMIT_PIPELINE_WINDOW_STEPS UINT64_C(100000000)
 #define LIMIT_PIPELINE_DENSIFIED_ROWS 500000

@@ -13,10 +13,11 @@
 status pipeline_too_much(struct pipeline_run *run, const char *what)
 {
     run->refusal = 292;
-    return status_fail(run->formulas.arena, TOO_LARGE,
-                       "%s exceeded memory limit of %zu bytes, and there is no disk use: filter or "
-                       "limit the documents before it",
-                       what, run->share.held_bytes);
+    return status_fail(
+        run->formulas.arena, TOO_LARGE,
+        "%s exceeded memory limit of %zu bytes%s: filter or limit the documents before it", what,
+        run->share.held_bytes,
+        run->source.disk ? "" : ", and disk use is not allowed (allowDiskUse)");
 }
 
 status pipeline_hold(struct pipeline_run *run, struct operator* operator, const char * what,
@@ -324,7 +325,7 @@ status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *
     case STAGE_GROUP:
         if (!o->is_filled)
             TRY(group_fill(run, number));
-        return group_next(run, o, out, has_out);
+        return group_next(run, number, out, has_out);
     case STAGE_LOOKUP:
         return pull_lookup(run, number, out, has_out);
     case STAGE_GRAPH_LOOKUP:
@@ -463,13 +464,17 @@ status pipeline_open(const struct pipeline *pipeline, size_t skipped,
 void pipeline_restart(struct pipeline_run *run, const struct pipeline_source *source)
 {
     const struct pipeline_foreign *foreign = run->source.foreign;
+    const char *disk = run->source.disk;
 
     run->source = *source;
     run->source.foreign = foreign;
+    run->source.disk = disk;
     run->refusal = run->formulas.refusal = 0;
     for (size_t i = 0; i < run->count; i++) {
         struct operator* o = & run->operators[i];
         foreign_end(run, o);
+        spill_close(o);
+        overflow_close(o);
         arena_reset(o->scratch);
         arena_reset(o->held);
         o->passed = 0;
@@ -491,6 +496,8 @@ void pipeline_close(struct pipeline_run *run)
     for (size_t i = 0; i < run->count; i++) {
         struct operator* o = & run->operators[i];
         foreign_end(run, o);
+        spill_close(o);
+        overflow_close(o);
         for (size_t j = 0; j < o->inner_count; j++) {
             if (o->inners[j])
                 pipeline_close(o->inners[j]);

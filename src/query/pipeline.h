@@ -1,8 +1,9 @@
 /* Pipelines: documents that pass through stages, each of which picks, changes, groups or orders them.
  *
  * Stages pull: each asks the one before it. Those that must see everything first (sort, group, sample) hold it
- * in memory up to LIMIT_PIPELINE_STAGE_BYTES each, and end with TOO_LARGE and refusal 292 past that. Pipelines
- * are immutable, in the arena they were built in; a run belongs to its request.
+ * in memory up to LIMIT_PIPELINE_STAGE_BYTES each. Past that sorts and groups go on on disk, if they may; the others
+ * end with TOO_LARGE and refusal 292. Pipelines are immutable, in the arena they were built in; a run belongs to its
+ * request.
  *
  *   struct pipeline_front front = pipeline_front(pipeline);   what a find can do before: match, order, limit
  *   struct pipeline_source source = { .next = ..., .context = ... };
@@ -130,6 +131,7 @@ struct pipeline_source {
     void *context;
     const struct pipeline_foreign *foreign; /* NULL: there are no other collections */
     struct pipeline_share share;            /* zero: as much as the number of stages allows */
+    const char *disk; /* a directory for rows that pass that; NULL: they are refused */
 };
 
 struct pipeline_run;

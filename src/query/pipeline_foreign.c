@@ -27,7 +27,8 @@ static status open_inner(struct pipeline_run *run, struct operator* o,
 {
     const struct pipeline_source source = { .next = nothing,
                                             .foreign = run->source.foreign,
-                                            .share = run->share };
+                                            .share = run->share,
+                                            .disk = run->source.disk };
 
     (void)o;
     return pipeline_open(pipeline, skipped, &source, &run->formulas, arena, out);

@@ -1,7 +1,8 @@
 /* Pipeline group: one document for all rows with an equal id.
  *
  * Groups lie in a hash table by the encoded id, so numbers of different types that are equal are one group; each
- * holds one state per accumulator. Everything is in the arena of the stage, whose budget is the limit on memory.
+ * holds one state per accumulator. Everything is in the arena of the stage, whose budget is the limit on memory; when
+ * half of it is taken, no more groups begin, and the rows of others wait on disk for their turn.
  *
  * Threads: a run belongs to its request. Start reading at group_fill(). */
 #include <math.h>
@@ -60,6 +61,7 @@ static status grow(struct pipeline_run *run, struct operator* o)
     return STATUS_OK;
 }
 
+/* NULL if there is none yet and there is no room for one more. */
 static status find_entry(struct pipeline_run *run, struct operator* o, bytes key,
                          struct entry **out, bool *is_new_out)
 {
@@ -73,6 +75,8 @@ static status find_entry(struct pipeline_run *run, struct operator* o, bytes key
             return STATUS_OK;
     }
     *is_new_out = true;
+    if (overflow_is_due(run, o))
+        return STATUS_OK;
     TRY(exhausted(run, ARENA_NEW(o->held, 1, out)));
     TRY(pipeline_hold(run, o, "Group", key, &(*out)->key));
     (*out)->hash = hash;
@@ -89,7 +93,8 @@ static status hold_value(struct pipeline_run *run, struct operator* o, struct va
     return pipeline_hold(run, o, "Group", value.raw, &out->raw);
 }
 
-static status find_group(struct pipeline_run *run, struct operator* o, struct value id,
+/* NULL: the row was put on disk. */
+static status find_group(struct pipeline_run *run, struct operator* o, struct value id, bytes row,
                          struct group **out)
 {
     struct group_table *t = o->groups;
@@ -102,6 +107,9 @@ static status find_group(struct pipeline_run *run, struct operator* o, struct va
     key_append_value(&key, id, KEY_ASCENDING);
     TRY(buffer_finish(&key, &encoded));
     TRY(find_entry(run, o, encoded, &entry, &is_new));
+    *out = NULL;
+    if (!entry)
+        return overflow_add(run, o, encoded, row);
     *out = entry->group;
     if (!is_new)
         return STATUS_OK;
@@ -140,7 +148,7 @@ static status fill_by_count(struct pipeline_run *run, struct operator* o)
     if (rows == 0)
         return STATUS_OK;
     TRY(pipeline_compute(run, o->scratch, o->stage->formula, row, &id));
-    TRY(find_group(run, o, id, &group));
+    TRY(find_group(run, o, id, row, &group));
     for (size_t i = 0; i < o->stage->accumulator_count; i++) {
         TRY(pipeline_compute(run, o->scratch, o->stage->accumulators[i].of, row, &each));
         if (!value_is_number(each))
@@ -166,7 +174,7 @@ static bool is_countable(const struct stage *stage)
     return true;
 }
 
-status group_fill(struct pipeline_run *run, size_t number)
+static status fill_by_rows(struct pipeline_run *run, size_t number)
 {
     struct operator* o = & run->operators[number - 1];
     const struct accumulate_home home = home_of(run, o);
@@ -175,25 +183,34 @@ status group_fill(struct pipeline_run *run, size_t number)
     bool has_row;
     bytes row;
 
-    o->is_filled = true;
-    TRY(exhausted(run, ARENA_NEW(o->held, 1, &o->groups)));
-    if (number == 1 && run->source.count && is_countable(o->stage)) {
-        TRY(fill_by_count(run, o));
-        o->groups->given = o->groups->first;
-        return STATUS_OK;
-    }
     for (;;) {
-        TRY(pipeline_pull(run, number - 1, &row, &has_row));
+        if (overflow_is_source(o))
+            TRY(overflow_next(o, &row, &has_row));
+        else
+            TRY(pipeline_pull(run, number - 1, &row, &has_row));
         if (!has_row)
-            break;
+            return STATUS_OK;
         arena_reset(o->scratch);
         TRY(pipeline_compute(run, o->scratch, o->stage->formula, row, &id));
         if (id.type == VALUE_MISSING)
             id.type = VALUE_NULL;
-        TRY(find_group(run, o, id, &group));
-        for (size_t i = 0; i < o->stage->accumulator_count; i++)
+        TRY(find_group(run, o, id, row, &group));
+        for (size_t i = 0; group && i < o->stage->accumulator_count; i++)
             TRY(accumulate_row(&home, &o->stage->accumulators[i], &group->states[i], group->id,
                                row));
+    }
+}
+
+status group_fill(struct pipeline_run *run, size_t number)
+{
+    struct operator* o = & run->operators[number - 1];
+
+    o->is_filled = true;
+    TRY(exhausted(run, ARENA_NEW(o->held, 1, &o->groups)));
+    if (number == 1 && run->source.count && is_countable(o->stage)) {
+        TRY(fill_by_count(run, o));
+    } else {
+        TRY(fill_by_rows(run, number));
     }
     o->groups->given = o->groups->first;
     return STATUS_OK;
@@ -201,13 +218,31 @@ status group_fill(struct pipeline_run *run, size_t number)
 
 /* ---- giving ----------------------------------------------------------------------------------------- */
 
-status group_next(struct pipeline_run *run, struct operator* o, bytes *out, bool *has_out)
+/* The groups in memory were given: those of the rows on disk come next, as long as there are any. */
+static status fill_again(struct pipeline_run *run, size_t number)
 {
+    struct operator* o = & run->operators[number - 1];
+    bool has_rows = true;
+
+    while (!o->groups->given) {
+        TRY(overflow_turn(o, &has_rows));
+        if (!has_rows)
+            return STATUS_OK;
+        arena_reset(o->held);
+        TRY(group_fill(run, number));
+    }
+    return STATUS_OK;
+}
+
+status group_next(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
+{
+    struct operator* o = & run->operators[number - 1];
     const struct accumulate_home home = home_of(run, o);
-    struct group *group = o->groups->given;
     struct buffer built;
     struct value value;
 
+    TRY(fill_again(run, number));
+    struct group *group = o->groups->given;
     *has_out = group != NULL;
     if (!group)
         return STATUS_OK;

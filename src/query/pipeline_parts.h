@@ -6,6 +6,8 @@
 #include "query/update.h"
 
 struct group_table;
+struct overflow;
+struct spill;
 
 /* Rows that a stage holds, by the order of their keys. */
 struct held_row {
@@ -29,6 +31,8 @@ struct operator
     bool is_filled, is_over;
     struct group_table *groups;
     struct sorted_rows *sorted;
+    struct spill *spill;       /* sorted rows on disk; NULL: all are in memory */
+    struct overflow *overflow; /* rows of groups on disk; the same */
     /* unwinding */
     bytes row; /* the document whose array is being walked; in `held` */
     struct document_walk elements;
@@ -108,17 +112,37 @@ MUST_USE status window_fill(struct pipeline_run *run, size_t number);
 MUST_USE status densify_fill(struct pipeline_run *run, size_t number);
 /* pipeline_group.c */
 MUST_USE status group_fill(struct pipeline_run *run, size_t number);
-MUST_USE status group_next(struct pipeline_run *run, struct operator* operator, bytes * out,
-                           bool *has_out);
+MUST_USE status group_next(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 /* pipeline_sort.c: rows in o->sorted, copied to the memory of the stage; `what` names it if that is full */
 MUST_USE status sorted_begin(struct pipeline_run *run, struct operator* operator,
                              const char * what);
 MUST_USE status sorted_add(struct pipeline_run *run, struct operator* operator, const char * what,
                            bytes key, bytes origin, bytes row);
+int held_row_compare(const struct held_row *left, const struct held_row *right);
 void sorted_order(struct sorted_rows *rows);
 MUST_USE status sort_fill(struct pipeline_run *run, size_t number);
 MUST_USE status sort_next(struct pipeline_run *run, struct operator* operator, bytes * out,
                           bool *has_out);
+/* pipeline_spill.c: rows of a sort on disk. Is there no memory for one more row? */
+bool spill_is_due(const struct pipeline_run *run, const struct operator* operator,
+                  const struct held_row * next);
+/* Takes the rows out of o->sorted; the next ones follow. */
+MUST_USE status spill_rows(struct pipeline_run *run, struct operator* operator);
+/* Once after all of them, before the first spill_next(). */
+MUST_USE status spill_merge(struct pipeline_run *run, struct operator* operator);
+MUST_USE status spill_next(struct pipeline_run *run, struct operator* operator, bytes * out,
+                           bool *has_out);
+void spill_close(struct operator* operator);
+/* pipeline_overflow.c: rows of groups on disk. Shall no more groups begin? */
+bool overflow_is_due(const struct pipeline_run *run, const struct operator* operator);
+/* A row of a group that is not there, by the key of the group. */
+MUST_USE status overflow_add(struct pipeline_run *run, struct operator* operator, bytes key,
+                             bytes row);
+/* When all groups were given: some of the rows that were added are the source of the next ones. */
+MUST_USE status overflow_turn(struct operator* operator, bool * has_out);
+bool overflow_is_source(const struct operator* operator);
+MUST_USE status overflow_next(struct operator* operator, bytes * row_out, bool *has_out);
+void overflow_close(struct operator* operator);
 MUST_USE status sample_fill(struct pipeline_run *run, size_t number);
 
 #endif

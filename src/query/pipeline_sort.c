@@ -26,12 +26,16 @@ static status make_room(struct pipeline_run *run, struct operator* o, const char
     return STATUS_OK;
 }
 
-static int compare_rows(const void *a, const void *b)
+int held_row_compare(const struct held_row *left, const struct held_row *right)
 {
-    const struct held_row *left = a, *right = b;
     int order = bytes_compare(left->key, right->key);
 
     return order ? order : (left->number > right->number) - (left->number < right->number);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    return held_row_compare(a, b);
 }
 
 void sorted_order(struct sorted_rows *rows)
@@ -124,16 +128,22 @@ status sort_fill(struct pipeline_run *run, size_t number)
         if (s.code != OK)
             return status_fail(run->formulas.arena, s.code, "%s", s.message);
         TRY(pipeline_origin(run, &held.origin));
+        if (spill_is_due(run, o, &held))
+            TRY(spill_rows(run, o));
         TRY(add_row(run, o, "Sort", held));
         if (keep && keep < SIZE_MAX / 4 && o->sorted->count >= 2 * keep + 64)
             TRY(cut_rows(run, o, keep));
     }
+    if (o->spill)
+        return spill_merge(run, o);
     sorted_order(o->sorted);
     return STATUS_OK;
 }
 
 status sort_next(struct pipeline_run *run, struct operator* o, bytes *out, bool *has_out)
 {
+    if (o->spill)
+        return spill_next(run, o, out, has_out);
     *has_out = o->sorted->given < o->sorted->count;
     if (!*has_out)
         return STATUS_OK;

@@ -169,15 +169,18 @@ test("cursors of pipelines give every row in batches", async () => {
         equal((await c.aggregate(stages, { batchSize: 7 }).toArray()).length, 1000, JSON.stringify(stages));
 });
 
-test("a stage that would take too much memory is refused with 292", async () => {
+test("a stage that needs more than 100 MB goes on on disk, or is refused with 292", async () => {
     const c = await filled(Array.from({ length: 16 }, (_, i) => ({ _id: i, t: "x".repeat(1 << 20) })));
-    const eight = Array.from({ length: 8 }, (_, i) => i);
-    await fails(
-        292,
-        c.aggregate([{ $set: { l: eight } }, { $unwind: "$l" }, { $group: { _id: { i: "$_id", l: "$l" }, t: { $push: "$t" } } }, { $count: "n" }]).toArray(),
-        /memory limit/,
-    );
-    equal((await c.aggregate([{ $count: "n" }]).toArray())[0].n, 16, "the server goes on");
+    const many = [{ $set: { l: Array.from({ length: 8 }, (_, i) => i) } }, { $unwind: "$l" }];
+    const groups = [...many, { $group: { _id: { i: "$_id", l: "$l" }, t: { $push: "$t" } } }, { $count: "n" }];
+    const sorted = [...many, { $sort: { l: -1, _id: 1 } }, { $project: { l: 1 } }];
+    const memory = { allowDiskUse: false };
+    await fails(292, c.aggregate(groups, memory).toArray(), /memory limit.*allowDiskUse/);
+    await fails(292, c.aggregate(sorted, memory).toArray(), /memory limit.*allowDiskUse/);
+    await fails(292, c.aggregate([...many, { $group: { _id: null, t: { $push: "$t" } } }]).toArray(), /memory limit/);
+    equal((await c.aggregate(groups).toArray())[0].n, 128, "groups");
+    const rows = await c.aggregate(sorted).toArray();
+    equal(rows.map((row) => row.l * 100 + 15 - row._id), rows.map((_, i) => (7 - Math.floor(i / 16)) * 100 + 15 - (i % 16)), "order");
 });
 
 // ---- with and without an index ----------------------------------------------------------------------

@@ -9,6 +9,7 @@ struct aggregate_wish {
     bytes stages; /* an array */
     bytes let;
     struct value hint;
+    bool is_disk_refused; /* allowDiskUse is false */
     struct stream_wish stream;
 };
 

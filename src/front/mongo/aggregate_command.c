@@ -2,9 +2,8 @@
  *
  * What the front of the pipeline asks (a condition, an order) is asked of the finder. If only stages follow
  * that look at one document at a time, each batch goes on behind the position of the one before, like a
- * find. Otherwise everything is computed for the first batch, and what does not fit waits in the memory of
- * the cursor, with the document it came from, if it came from one: a row whose document has died meanwhile
- * is not given any more. Documents that were looked up for a row that waits are not looked at again.
+ * find. Otherwise everything is computed for the first batch, and what does not fit waits with the cursor, and with
+ * the document it came from, if it came from one: a row whose document has died meanwhile is not given any more. Documents that were looked up for a row that waits are not looked at again.
  *
  * Threads: the command's that runs the batch. Start reading at serve_aggregate(). */
 #include "front/mongo/aggregate.h"
@@ -16,13 +15,7 @@
 #include "front/mongo/output.h"
 #include "front/mongo/pipeline.h"
 #include "front/mongo/view.h"
-
-/* A row that waits. */
-struct waiting {
-    struct waiting *next;
-    bytes document;
-    bytes origin;
-};
+#include "front/mongo/waiting.h"
 
 /* In the memory of the stream. */
 struct aggregating {
@@ -38,7 +31,8 @@ struct aggregating {
     struct output *output; /* where the rows are written to; NULL: they are given */
     struct buffer position;
     bool is_over, is_later;
-    struct waiting *first, **last;
+    bool may_use_disk;
+    struct waiting_rows *waiting;
     /* During a batch. */
     struct command *command;
     struct select *select;
@@ -156,6 +150,8 @@ static status open_run(struct aggregating *aggregating, struct command *command)
                                       .context = aggregating };
 
     aggregating->command = command;
+    if (aggregating->may_use_disk)
+        source.disk = command->face->directory;
     if (!is_list && aggregating->front.counts_rows)
         source.count = count_found;
     aggregating->work = arena_open(LIMIT_REQUEST_ARENA_BYTES);
@@ -163,7 +159,7 @@ static status open_run(struct aggregating *aggregating, struct command *command)
         return status_of(OUT_OF_MEMORY, "no memory to aggregate");
     aggregating->origin = buffer_in(aggregating->work);
     aggregating->formulas = condition_run(command, aggregating->condition, aggregating->work);
-    TRY(foreign_make(command, aggregating->work, &aggregating->foreign));
+    TRY(foreign_make(command, aggregating->work, source.disk, &aggregating->foreign));
     source.foreign = foreign_sources(aggregating->foreign);
     if (!is_list)
         TRY(open_select(aggregating));
@@ -240,18 +236,12 @@ static bool is_resumed_over(void *state)
 
 /* ---- rows that wait --------------------------------------------------------------------------------- */
 
-static status keep_row(struct aggregating *aggregating, struct arena *arena, bytes document)
+static status keep_row(struct aggregating *aggregating, bytes document)
 {
-    struct waiting *waiting;
-    bytes origin;
+    struct waiting_row row = { .document = document };
 
-    TRY(ARENA_NEW(arena, 1, &waiting));
-    TRY(arena_copy(arena, document, &waiting->document));
-    TRY(pipeline_origin(aggregating->run, &origin));
-    TRY(arena_copy(arena, origin, &waiting->origin));
-    *aggregating->last = waiting;
-    aggregating->last = &waiting->next;
-    return STATUS_OK;
+    TRY(pipeline_origin(aggregating->run, &row.origin));
+    return waiting_add(aggregating->waiting, row);
 }
 
 static status compute_all(struct command *command, struct aggregating *aggregating,
@@ -261,11 +251,12 @@ static status compute_all(struct command *command, struct aggregating *aggregati
     bool has = true;
     status s;
 
+    TRY(waiting_open(arena, command->face->directory, &aggregating->waiting));
     TRY_GOTO(open_run(aggregating, command), done);
     while (has) {
         TRY_GOTO(next_row(aggregating, &document, &has), done);
         if (has)
-            TRY_GOTO(keep_row(aggregating, arena, document), done);
+            TRY_GOTO(keep_row(aggregating, document), done);
     }
 done:
     s = fault_keep(command->arena, &command->fault, s);
@@ -277,28 +268,28 @@ static status next_waiting(void *state, struct command *command, bytes *document
 {
     struct aggregating *aggregating = state;
 
-    *has_out = false;
-    while (aggregating->first && !*has_out) {
-        const struct waiting *waiting = aggregating->first;
-        *has_out = true;
+    for (bool is_living = false; !is_living;) {
+        struct waiting_row row;
+        TRY(waiting_next(aggregating->waiting, &row, has_out));
+        if (!*has_out)
+            return STATUS_OK;
+        is_living = true;
         if (aggregating->is_later)
-            TRY(row_origin_lives(command, waiting->origin, has_out));
-        *document_out = waiting->document;
-        aggregating->first = waiting->next;
+            TRY(row_origin_lives(command, row.origin, &is_living));
+        *document_out = row.document;
     }
     return STATUS_OK;
 }
 
 /* For output_write: nothing is left to give. */
-static bool take_row(void *context, bytes *row_out)
+static status take_row(void *context, bytes *row_out, bool *has_out)
 {
     struct aggregating *aggregating = context;
+    struct waiting_row row = { 0 };
 
-    if (!aggregating->first)
-        return false;
-    *row_out = aggregating->first->document;
-    aggregating->first = aggregating->first->next;
-    return true;
+    TRY(waiting_next(aggregating->waiting, &row, has_out));
+    *row_out = row.document;
+    return STATUS_OK;
 }
 
 static void end_waiting(void *state, struct command *command)
@@ -309,7 +300,12 @@ static void end_waiting(void *state, struct command *command)
 
 static bool is_waiting_over(void *state)
 {
-    return !((struct aggregating *)state)->first;
+    return waiting_is_over(((struct aggregating *)state)->waiting);
+}
+
+static void drop_waiting(void *state)
+{
+    waiting_close(((struct aggregating *)state)->waiting);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
@@ -416,7 +412,7 @@ static status parse(struct command *command, struct arena *arena, const struct a
     bytes stages;
 
     aggregating->position = buffer_in(arena);
-    aggregating->last = &aggregating->first;
+    aggregating->may_use_disk = !wish->is_disk_refused;
     aggregating->hint.type = wish->hint.type;
     TRY(arena_copy(arena, wish->hint.raw, &aggregating->hint.raw));
     TRY(take_view(command, arena, view, wish->stages, &stages, aggregating));
@@ -454,13 +450,17 @@ status aggregate_open(struct command *command, const struct aggregate_wish *wish
         TRY(view_resolve(command, wish->stream.name, &view));
     TRY(parse(command, stream_arena(stream), wish, &view, aggregating));
     if (!aggregating->is_resumable || aggregating->collection_id == 0 || aggregating->output) {
+        source = (struct stream_source){ .next = next_waiting,
+                                         .end = end_waiting,
+                                         .is_over = is_waiting_over,
+                                         .drop = drop_waiting,
+                                         .state = aggregating };
+        stream_set_source(stream, &source);
         TRY(compute_all(command, aggregating, stream_arena(stream)));
         aggregating->is_later = wish->stream.batch_size == 0; /* the first batch is not one */
         if (aggregating->output && !command->explain)
             TRY(output_write(command, aggregating->output, take_row, aggregating));
-        source = (struct stream_source){ .next = next_waiting,
-                                         .end = end_waiting,
-                                         .is_over = is_waiting_over };
+        return STATUS_OK;
     }
     source.state = aggregating;
     stream_set_source(stream, &source);
@@ -476,12 +476,12 @@ static const struct argument table[] = {
     { "hint",                     ARGUMENT_DOCUMENT_OR_TEXT, false},
     { "explain",                  ARGUMENT_FLAG,             false},
     { "collation",                ARGUMENT_DOCUMENT,         false},
-    { "allowDiskUse",             ARGUMENT_IGNORED,          false},
+    { "allowDiskUse",             ARGUMENT_FLAG,             false},
     { "bypassDocumentValidation", ARGUMENT_IGNORED,          false},
     { "exchange",                 ARGUMENT_IGNORED,          false},
     { "isMapReduceCommand",       ARGUMENT_IGNORED,          false},
 };
-enum { PIPELINE, CURSOR, LET, HINT, EXPLAIN, COLLATION };
+enum { PIPELINE, CURSOR, LET, HINT, EXPLAIN, COLLATION, DISK };
 
 static status read_wish(struct command *command, struct aggregate_wish *out)
 {
@@ -510,6 +510,7 @@ static status read_wish(struct command *command, struct aggregate_wish *out)
     out->stages = value_document(given[PIPELINE]);
     out->let = argument_document(given[LET]);
     out->hint = given[HINT];
+    out->is_disk_refused = !argument_flag(given[DISK], true);
     return STATUS_OK;
 }
 

@@ -31,6 +31,7 @@ struct mongo {
     struct metrics *metrics;
     const char *set_name;
     const char *program_version;
+    const char *directory; /* for rows that do not fit into memory */
     bool has_test_commands;
     time_ms started_at;
     char address[FACE_ADDRESS_BYTES]; /* set before the first client comes */

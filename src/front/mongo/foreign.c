@@ -29,6 +29,7 @@ struct opening {
 struct foreign {
     struct command *command;
     struct arena *arena;
+    const char *disk;
     struct opening *idle, *busy;
     unsigned depth; /* openings that are busy */
     struct pipeline_foreign sources;
@@ -248,7 +249,8 @@ static status open_view(struct opening *opening, const struct view *view,
     struct pipeline_source source = { .next = next_stored,
                                       .origin = origin_of_stored,
                                       .context = opening,
-                                      .foreign = &opening->foreign->sources };
+                                      .foreign = &opening->foreign->sources,
+                                      .disk = opening->foreign->disk };
     struct command *command = &opening->command;
     struct formula_run own = *formulas;
     const struct pipeline *pipeline;
@@ -318,11 +320,13 @@ static void close_foreign(void *context, struct pipeline_source *source)
 
 /* ---- all of them ------------------------------------------------------------------------------------ */
 
-status foreign_make(struct command *command, struct arena *arena, struct foreign **out)
+status foreign_make(struct command *command, struct arena *arena, const char *disk,
+                    struct foreign **out)
 {
     TRY(ARENA_NEW(arena, 1, out));
     (*out)->command = command;
     (*out)->arena = arena;
+    (*out)->disk = disk;
     (*out)->sources =
         (struct pipeline_foreign){ .open = open_foreign, .close = close_foreign, .context = *out };
     return STATUS_OK;

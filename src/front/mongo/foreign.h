@@ -14,7 +14,9 @@ MUST_USE status row_origin(struct buffer *buffer, uint32_t collection_id,
 MUST_USE status row_origin_lives(struct command *command, bytes origin, bool *out);
 
 /* In `arena`; give it back with foreign_close. It judges documents for the moment of the command. */
-MUST_USE status foreign_make(struct command *command, struct arena *arena, struct foreign **out);
+/* `disk` as in pipeline_source. */
+MUST_USE status foreign_make(struct command *command, struct arena *arena, const char *disk,
+                             struct foreign **out);
 /* For pipeline_source.foreign; as long as it is open. */
 const struct pipeline_foreign *foreign_sources(struct foreign *foreign);
 void foreign_close(struct foreign *foreign);

@@ -13,7 +13,7 @@
 #include "front/mongo/stream.h"
 #include "front/mongo/top.h"
 
-static const char default_set_name[] = "mayfly";
+static const char default_set_name[] = "mayfly", default_directory[] = "/tmp";
 
 status mongo_open(const struct mongo_options *options, struct arena *arena, struct mongo **out)
 {
@@ -27,6 +27,7 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     face->metrics = options->metrics;
     face->set_name = options->set_name ? options->set_name : default_set_name;
     face->program_version = options->version ? options->version : "";
+    face->directory = options->directory ? options->directory : default_directory;
     face->has_test_commands = options->has_test_commands;
     face->started_at = clock_now(engine_clock(face->engine));
     random_secret(face->process_id, sizeof(face->process_id));

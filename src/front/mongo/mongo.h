@@ -15,6 +15,8 @@ struct mongo_options {
     struct metrics *metrics;
     const char *set_name; /* of the replica set; NULL: "mayfly" */
     const char *version;  /* of this program */
+    const char
+        *directory; /* for rows that do not fit into memory; NULL: the system's for such files */
     bool has_test_commands;
 };
 

@@ -217,13 +217,16 @@ static status insert_row(struct command *command, const struct collection *colle
 static status fill(struct command *command, bytes name, output_next *next, void *context)
 {
     const struct collection *collection;
-    bool is_there = false;
+    bool is_there = false, has_row;
     bytes row;
 
     TRY(command_find(command, name, &collection));
     if (!collection)
         return status_of(NOT_FOUND, "the collection that $out fills was dropped");
-    while (next(context, &row)) {
+    for (;;) {
+        TRY(next(context, &row, &has_row));
+        if (!has_row)
+            return STATUS_OK;
         arena_position mark = arena_mark(command->arena);
         TRY(command_check_time(command));
         TRY(insert_row(command, collection, name, row, &is_there));
@@ -231,7 +234,6 @@ static status fill(struct command *command, bytes name, output_next *next, void 
             return status_of(EXISTS, "two rows of $out have the same _id");
         arena_release(command->arena, mark);
     }
-    return STATUS_OK;
 }
 
 /* A collection like the old one, if there is one. */
@@ -463,16 +465,19 @@ static status merge_row(struct command *command, const struct output *output, by
 static status write_merge(struct command *command, struct output *output, output_next *next,
                           void *context)
 {
+    bool has_row;
     bytes row;
 
     TRY(check_unique(command, output));
-    while (next(context, &row)) {
+    for (;;) {
+        TRY(next(context, &row, &has_row));
+        if (!has_row)
+            return STATUS_OK;
         arena_position mark = arena_mark(command->arena);
         TRY(command_check_time(command));
         TRY(merge_row(command, output, row));
         arena_release(command->arena, mark);
     }
-    return STATUS_OK;
 }
 
 status output_write(struct command *command, struct output *output, output_next *next,

@@ -12,7 +12,7 @@ struct output;
 MUST_USE status output_take(struct command *command, struct arena *arena,
                             const struct formula_scope *scope, bytes *stages, struct output **out);
 /* Writes the rows; the pipeline has been read to its end. `next` gives them one by one. */
-typedef bool output_next(void *context, bytes *row_out);
+typedef status output_next(void *context, bytes *row_out, bool *has_out);
 MUST_USE status output_write(struct command *command, struct output *output, output_next *next,
                              void *context);
 

@@ -62,6 +62,8 @@ struct stream_table *stream_table_open(void)
 
 static void give(struct stream *stream)
 {
+    if (stream->source.drop)
+        stream->source.drop(stream->source.state);
     arena_close(stream->arena);
     memory_give(stream);
 }

@@ -21,6 +21,8 @@ struct stream_source {
     status (*next)(void *state, struct command *command, bytes *document_out, bool *has_out);
     /* Is it known that nothing will come? May be NULL. Asked after `end`. */
     bool (*is_over)(void *state);
+    /* Gives back what `state` has outside of the memory of the stream; may be NULL. */
+    void (*drop)(void *state);
     void *state;
 };
 

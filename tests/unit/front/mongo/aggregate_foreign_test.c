@@ -103,6 +103,37 @@ TEST(mongo_aggregate_foreign, rows_of_the_dead_do_not_wait_behind_any_stage)
     }
 }
 
+TEST(mongo_aggregate_foreign, rows_that_wait_on_disk_come_in_order_and_without_the_dead)
+{
+    enum { ROWS = 12 };
+    struct mongo_face f;
+    char want[32];
+
+    fill(&f);
+    for (int i = 0; i < ROWS; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'%s','documents':[{'_id':%d,'is':1,'of':%d}]}",
+                             i % 3 ? "long" : "d", 100 + i, ROWS - i));
+    /* A megabyte each. */
+    struct mongo_answer a = mongo_ask(
+        &f, "{'aggregate':'long','pipeline':[{'$unionWith':'d'},{'$match':{'is':1}},{'$set':{'t':"
+            "{'$reduce':{'input':{'$range':[0,17]},'initialValue':'01234567','in':{'$concat':"
+            "['$$value','$$value']}}}}},{'$sort':{'of':1}}],'cursor':{'batchSize':1}}");
+    CHECK_DONE(a);
+    long long id = (long long)mongo_number(&a, "cursor.id");
+    world_pass(&f.world, 11000);
+    for (int i = ROWS - 2; i >= 0; i--) {
+        if (i % 3 == 0)
+            continue; /* of d, where they have died */
+        a = mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'long','batchSize':1}",
+                      id);
+        CHECK_DONE(a);
+        snprintf(want, sizeof(want), "[{\"_id\":%d,", 100 + i);
+        const char *batch = mongo_text(&f, &a, "cursor.nextBatch");
+        CHECK_THAT(strncmp(batch, want, strlen(want)) == 0, "is %.40s, want %s", batch, want);
+    }
+    mongo_face_close(&f);
+}
+
 TEST(mongo_aggregate_foreign, a_view_is_looked_at_through_its_pipeline)
 {
     struct mongo_face f;
