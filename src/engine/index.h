@@ -39,11 +39,18 @@ MUST_USE status index_collect_ranked(struct arena *arena, const struct index *in
 /* ---- index_part.c ---- */
 /* Has it a part that is not simply a value? */
 bool index_is_computed(const struct index_definition *definition);
-/* The values of a part that is computed from the whole document; not for PART_VALUE and PART_HASHED. */
-MUST_USE status index_part_values(const struct engine *engine, struct arena *arena,
-                                  const struct index_field *field, bytes document,
-                                  struct index_values *out);
+/* What a part that is computed from the whole document has; not for PART_VALUE and PART_HASHED. */
+struct index_part_values {
+    struct index_values values;
+    struct index_values marks; /* entries of their own, in which all other parts are MinKey */
+};
+MUST_USE status index_part_collect(const struct engine *engine, struct arena *arena,
+                                   const struct index_field *field, bytes document,
+                                   struct index_part_values *out);
 bool index_part_is_whole(enum index_part part);
+/* ---- index_wildcard.c ---- */
+MUST_USE status index_wildcard_values(struct arena *arena, const struct index_field *field,
+                                      bytes document, struct index_part_values *out);
 /* ---- index_arrival.c ---- */
 MUST_USE status index_collect_arrival(struct arena *arena, const struct index *index,
                                       const struct indexed_document *document,

@@ -26,7 +26,8 @@ struct expansion {
     const struct index *index;
     bytes partition; /* in front of every entry */
     struct index_entries *out;
-    const struct index_values *computed; /* by field; NULL: there are no such parts */
+    const struct index_part_values *computed; /* by field; NULL: there are no such parts */
+    bool has_wildcard;
 };
 
 static int compare_entries(const void *a, const void *b)
@@ -152,7 +153,7 @@ static status emit_from(struct expansion *expansion, const struct place *places,
             TRY(append_part(expansion, field, places[field].value, &key));
             continue;
         }
-        const struct index_values *computed = &expansion->computed[field];
+        const struct index_values *computed = &expansion->computed[field].values;
         for (size_t i = 0; i < computed->count; i++) {
             struct buffer branch = buffer_in(expansion->arena);
             buffer_append(&branch, bytes_of(key.data, key.len));
@@ -203,6 +204,8 @@ static status common_array(const struct expansion *expansion, const struct place
             continue;
         if (expansion->index->definition.fields[i].part == PART_HASHED)
             return refuse_array(expansion, "an array in the field that is hashed");
+        if (expansion->has_wildcard)
+            return refuse_array(expansion, "an array in a field beside its wildcard");
         if (array_out->type == VALUE_ARRAY && array_out->raw.data != places[i].value.raw.data)
             return refuse_array(expansion, "arrays in two of its fields");
         *array_out = places[i].value;
@@ -269,13 +272,34 @@ static status find_partition(const struct index *index, const struct indexed_doc
     return STATUS_OK;
 }
 
+/* Those of one part, with nothing in the others. */
+static status emit_marks(struct expansion *expansion, size_t part)
+{
+    const struct index_values *marks = &expansion->computed[part].marks;
+    bytes values;
+
+    for (size_t i = 0; i < marks->count; i++) {
+        struct buffer key = buffer_in(expansion->arena);
+        for (size_t k = 0; k < expansion->index->definition.field_count; k++) {
+            if (k == part)
+                buffer_append(&key, marks->items[i]);
+            else
+                key_append_value(&key, (struct value){ .type = VALUE_MIN_KEY }, KEY_ASCENDING);
+        }
+        TRY(buffer_finish(&key, &values));
+        TRY(index_entries_add(expansion->arena, expansion->out, expansion->index->id, values));
+    }
+    return STATUS_OK;
+}
+
 /* All entries of a document in an index over fields. */
 static status expand_document(const struct engine *engine, struct expansion *expansion,
                               bytes document)
 {
     const struct index_definition *definition = &expansion->index->definition;
     struct place places[LIMIT_INDEX_FIELDS];
-    struct index_values *computed = NULL;
+    struct index_part_values *computed = NULL;
+    bool has_values = true;
 
     if (index_is_computed(definition))
         TRY(ARENA_NEW(expansion->arena, definition->field_count, &computed));
@@ -287,12 +311,13 @@ static status expand_document(const struct engine *engine, struct expansion *exp
         if (!index_part_is_whole(definition->fields[i].part))
             continue;
         places[i] = (struct place){ .value = { .type = VALUE_MISSING }, .is_final = true };
-        TRY(index_part_values(engine, expansion->arena, &definition->fields[i], document,
-                              &computed[i]));
-        if (computed[i].count == 0)
-            return STATUS_OK;
+        expansion->has_wildcard |= definition->fields[i].part == PART_WILDCARD;
+        TRY(index_part_collect(engine, expansion->arena, &definition->fields[i], document,
+                               &computed[i]));
+        TRY(emit_marks(expansion, i));
+        has_values = has_values && computed[i].values.count > 0;
     }
-    return expand(expansion, places, 0);
+    return has_values ? expand(expansion, places, 0) : STATUS_OK;
 }
 
 status index_collect(struct engine *engine, struct arena *arena, const struct index *index,

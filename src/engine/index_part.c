@@ -3,7 +3,7 @@
  * A hash is computed from the value that the path of the part leads to, together with the other paths of the index
  * (index_key.c). All other kinds look at the whole document and give a list of values.
  *
- * Pure apart from the arena. Start reading at index_part_values(). */
+ * Pure apart from the arena. Start reading at index_part_collect(). */
 #include "engine/index_part.h"
 
 #include "engine/index.h"
@@ -51,10 +51,11 @@ status index_append_hash(struct buffer *out, struct value value)
     return STATUS_OK;
 }
 
-status index_part_values(const struct engine *engine, struct arena *arena,
-                         const struct index_field *field, bytes document, struct index_values *out)
+status index_part_collect(const struct engine *engine, struct arena *arena,
+                          const struct index_field *field, bytes document,
+                          struct index_part_values *out)
 {
-    *out = (struct index_values){ 0 };
+    *out = (struct index_part_values){ 0 };
     switch (field->part) {
     case PART_WORDS:
     case PART_CELLS:
@@ -62,8 +63,9 @@ status index_part_values(const struct engine *engine, struct arena *arena,
             return status_of(UNSUPPORTED,
                              "this program was started without support for such indexes");
         return engine->options.extract(engine->options.extract_context, arena, field, document,
-                                       out);
+                                       &out->values);
     case PART_WILDCARD:
+        return index_wildcard_values(arena, field, document, out);
     case PART_VALUE:
     case PART_HASHED:
     case PART_KINDS:

@@ -79,6 +79,14 @@ MUST_USE status scan_has_many(struct request *request, const struct collection *
 MUST_USE status scan_entries(const struct request *request, struct arena *arena,
                              const struct index *index, bytes document, struct scan_entries *out);
 
+/* ---- wildcard parts: index_wildcard.c ---------------------------------------------------------------- */
+
+/* Does the part hold the value that any document has at the path; with_below: and all that lies below it? */
+bool scan_wildcard_covers(const struct index_field *field, bytes path, bool with_below);
+/* What stands in front of the values of the path; and what is there if some document has an array at it. */
+void scan_append_wildcard_path(struct buffer *out, bytes path);
+void scan_append_wildcard_mark(struct buffer *out, bytes path);
+
 /* ---- ranked indexes ---------------------------------------------------------------------------------- */
 
 /* The order of kinds in them. */

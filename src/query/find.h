@@ -92,6 +92,8 @@ struct find_way {
     const struct index *index; /* FIND_ACCESS_INDEX */
     bool is_everything;        /* all documents are looked at */
     bool has_many;             /* documents may have several entries */
+    bool has_arrays;           /* the same, of a wildcard at the one path for which it is used */
+    bytes wildcard;            /* that path; empty: none is used */
     bool is_reverse;
     bool is_exact; /* keys alone decide the condition */
     bytes bounds;  /* {field: ["[1, 5)", ...]}, by the fields of the index, or the key field */

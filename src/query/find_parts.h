@@ -19,6 +19,9 @@ struct find_ranges {
     bool is_exact;     /* the leaves they come from hold for every entry in them */
     bool has_missing;  /* documents without the field may be meant */
     size_t leaf_count; /* leaves that they come from */
+    /* Of a wildcard part: which path they are of, and the stretches of its values alone. */
+    bytes path;
+    const struct find_ranges *values;
 };
 
 /* What the condition says about one path; *out is NULL if nothing. is_single: a document has one entry, so that
@@ -28,16 +31,32 @@ MUST_USE status find_ranges_of(struct arena *arena, const struct match *match, b
 /* The same in a part of hashes. */
 MUST_USE status find_ranges_hashed(struct arena *arena, const struct match *match, bytes path,
                                    struct find_ranges **out);
+/* The same at one path of a wildcard part. */
+struct find_ranges_at {
+    bytes path;
+    enum key_order order;
+    bool is_single;
+};
+MUST_USE status find_ranges_wildcard(struct arena *arena, const struct match *match,
+                                     const struct find_ranges_at *at, struct find_ranges **out);
 /* The same in a part of an index, whatever its kind; see find_kinds.c. */
 struct find_part {
     const struct index *index;
     size_t field;
     bool is_single;
+    bytes path; /* of a wildcard: which one */
 };
 MUST_USE status find_part_ranges(const struct find_request *wanted, struct arena *arena,
                                  const struct find_part *part, struct find_ranges **out);
 /* Can documents be found by the index, though its parts up to this one alone are bounded? */
 bool find_part_is_bounded(const struct index *index, size_t bounded);
+/* Has the index a wildcard part? Then the path at which it serves best, and whether some document has an array on the
+ * way there; empty if it serves nowhere. */
+MUST_USE status find_wildcard_choose(const struct find_request *wanted, struct arena *arena,
+                                     const struct index *index, bool *is_one_out, bytes *path_out,
+                                     bool *has_many_out);
+/* One key behind the other. */
+MUST_USE status find_put_behind(struct arena *arena, bytes front, bytes back, bytes *out);
 /* Everything. */
 MUST_USE status find_ranges_all(struct arena *arena, struct find_ranges **out);
 /* Leaves of the condition, all of them, whatever they are. */
@@ -51,6 +70,8 @@ struct find_plan {
     enum find_access access;
     const struct index *index;
     bool has_many;   /* documents may have several entries */
+    bool has_arrays; /* the same, at the one path of a wildcard that is used */
+    bytes wildcard;  /* that path */
     bool is_ordered; /* rows come in the order that is wanted */
     bool is_reverse;
     bool is_exact; /* entries decide the condition */

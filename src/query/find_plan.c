@@ -108,6 +108,8 @@ static status consider_keys(struct planning *p)
 struct bounded {
     const struct index *index;
     bool has_many;
+    bool is_wildcard;
+    bytes wildcard; /* the path for which a wildcard is used */
     struct find_ranges *fields[LIMIT_INDEX_FIELDS];
     size_t count;  /* fields that are bounded, from the first on */
     size_t points; /* of them, those that are points */
@@ -142,7 +144,7 @@ static status bound_fields(struct planning *p, struct bounded *b)
         struct find_ranges *ranges;
         if (b->has_many && shares_beginning(b, i))
             return STATUS_OK;
-        struct find_part part = { b->index, i, !b->has_many };
+        struct find_part part = { b->index, i, !b->has_many, b->wildcard };
         TRY(find_part_ranges(p->wanted, p->arena, &part, &ranges));
         if (!ranges || ranges->count * product > PRODUCT_MAX + LIMIT_QUERY_RANGES * (i == 0))
             return STATUS_OK;
@@ -160,15 +162,6 @@ static status bound_fields(struct planning *p, struct bounded *b)
     return STATUS_OK;
 }
 
-static status put_behind(struct arena *arena, bytes front, bytes back, bytes *out)
-{
-    struct buffer joined = buffer_in(arena);
-
-    buffer_append(&joined, front);
-    buffer_append(&joined, back);
-    return buffer_finish(&joined, out);
-}
-
 /* Every stretch so far, cut by each stretch of the next field. */
 static status multiply(struct planning *p, const struct find_ranges *by, struct find_plan *plan)
 {
@@ -181,8 +174,8 @@ static status multiply(struct planning *p, const struct find_ranges *by, struct 
         for (size_t j = 0; j < by->count; j++) {
             struct find_range *range = &made[count++];
             *range = by->items[j];
-            TRY(put_behind(p->arena, front, by->items[j].start, &range->start));
-            TRY(put_behind(p->arena, front, by->items[j].end, &range->end));
+            TRY(find_put_behind(p->arena, front, by->items[j].start, &range->start));
+            TRY(find_put_behind(p->arena, front, by->items[j].end, &range->end));
             range->is_end_inclusive |= by->items[j].end.len == 0 && front.len > 0;
         }
     }
@@ -196,6 +189,14 @@ static bool is_fixed(const struct bounded *b, size_t field)
     return field < b->count && b->fields[field]->count == 1 && b->fields[field]->items[0].is_point;
 }
 
+/* Is it everything, bounded by its mere existence? */
+static bool is_everywhere(const struct find_ranges *ranges)
+{
+    if (ranges->values)
+        ranges = ranges->values;
+    return ranges->count && ranges->items[0].end.len == 0;
+}
+
 /* Does the index have the order, forwards or backwards? */
 static bool has_order(const struct bounded *b, const struct order *order, bool *is_reverse_out)
 {
@@ -206,12 +207,16 @@ static bool has_order(const struct bounded *b, const struct order *order, bool *
     if (!definition->is_missing_null || (b->has_many && b->count))
         return false;
     for (size_t i = 0; i < definition->field_count && part < order->count; i++) {
-        bool is_same = bytes_equal(definition->fields[i].path, order->parts[part].path);
+        bool is_wildcard = definition->fields[i].part == PART_WILDCARD;
+        bool is_same = bytes_equal(is_wildcard ? b->wildcard : definition->fields[i].path,
+                                   order->parts[part].path);
         if (is_fixed(b, i)) {
             part += is_same;
             continue;
         }
-        if (!is_same || definition->fields[i].part != PART_VALUE)
+        bool is_sorted = definition->fields[i].part == PART_VALUE ||
+                         (is_wildcard && !is_everywhere(b->fields[i]));
+        if (!is_same || !is_sorted)
             return false;
         int wanted = order->parts[part].is_descending ==
                              (definition->fields[i].order == KEY_DESCENDING)
@@ -249,9 +254,7 @@ static status holds_all(struct planning *p, const struct bounded *b, bool *out)
 /* Is the last bounded field bounded by its mere existence? */
 static bool is_unbounded(const struct bounded *b)
 {
-    const struct find_ranges *last = b->fields[b->count - 1];
-
-    return last->count && last->items[0].end.len == 0;
+    return is_everywhere(b->fields[b->count - 1]);
 }
 
 static int score_of(const struct bounded *b, bool is_ordered)
@@ -260,13 +263,14 @@ static int score_of(const struct bounded *b, bool is_ordered)
 
     if (b->count > b->points && !is_unbounded(b))
         score += SCORE_RANGE;
-    else if (b->count > b->points && b->index->definition.is_sparse)
+    else if (b->count > b->points && (b->index->definition.is_sparse || b->is_wildcard))
         score += SCORE_SPARSE;
     if (b->points == b->index->definition.field_count && b->index->definition.is_unique)
         score += SCORE_POINTS;
     if (is_ordered)
         score += b->count ? SCORE_ORDER : SCORE_ORDER_ONLY;
-    return score;
+    /* One that was made for the fields comes first. */
+    return b->is_wildcard && score ? score - 1 : score;
 }
 
 /* With a hint: from the values of `min` on, below those of `max`. */
@@ -309,6 +313,9 @@ static status consider_index(struct planning *p, const struct index *index, bool
     bool holds;
 
     TRY(scan_has_many(wanted->request, wanted->collection, index, &bounded.has_many));
+    plan->has_many = bounded.has_many;
+    TRY(find_wildcard_choose(wanted, p->arena, index, &bounded.is_wildcard, &bounded.wildcard,
+                             &bounded.has_many));
     TRY(bound_fields(p, &bounded));
     TRY(holds_all(p, &bounded, &holds));
     if ((!holds && !is_needed) || !find_part_is_bounded(index, bounded.count))
@@ -316,7 +323,8 @@ static status consider_index(struct planning *p, const struct index *index, bool
     TRY(find_ranges_all(p->arena, &all));
     plan->ranges = all->items;
     plan->range_count = 1;
-    plan->has_many = bounded.has_many;
+    plan->has_arrays = bounded.has_many;
+    plan->wildcard = bounded.wildcard;
     if (wanted->min.len || wanted->max.len)
         TRY(take_limits(p, &bounded, plan));
     for (size_t i = 0; i < bounded.count; i++)

@@ -22,7 +22,8 @@ struct deriver {
     bytes path;
     enum key_order order;
     bool is_single;
-    bool is_hashed; /* values are hashes: only equality says something */
+    bool is_hashed;   /* values are hashes: only equality says something */
+    bool is_wildcard; /* nothing is known of what is missing, nor of whole documents and arrays */
 };
 
 /* ---- single stretches ------------------------------------------------------------------------------- */
@@ -45,6 +46,15 @@ static status with_byte(struct deriver *d, bytes front, uint8_t byte, bytes *out
     buffer_append(&key, front);
     buffer_append_byte(&key, byte);
     return buffer_finish(&key, out);
+}
+
+status find_put_behind(struct arena *arena, bytes front, bytes back, bytes *out)
+{
+    struct buffer joined = buffer_in(arena);
+
+    buffer_append(&joined, front);
+    buffer_append(&joined, back);
+    return buffer_finish(&joined, out);
 }
 
 static status add(struct deriver *d, struct find_ranges *ranges, struct find_range range)
@@ -278,6 +288,33 @@ static bool has_ranges(const struct match *leaf)
     }
 }
 
+static bool is_in_wildcard(struct value value)
+{
+    bool is_nested = value.type == VALUE_ARRAY || value.type == VALUE_DOCUMENT;
+
+    return value.type != VALUE_NULL && value.type != VALUE_UNDEFINED &&
+           value.type != VALUE_MISSING &&
+           (!is_nested ||
+            (value.type == VALUE_DOCUMENT && document_field_count(value_document(value)) == 0));
+}
+
+/* Does the leaf say something about the encoded values of this kind? */
+static bool is_told(const struct deriver *d, const struct match *leaf)
+{
+    if (d->is_hashed)
+        return leaf->kind == MATCH_EQUAL || (leaf->kind == MATCH_IN && leaf->pattern_count == 0);
+    if (!d->is_wildcard || leaf->kind == MATCH_EXISTS || leaf->kind == MATCH_PATTERN)
+        return true;
+    if (leaf->kind != MATCH_IN)
+        return is_in_wildcard(leaf->value) &&
+               (leaf->value.type != VALUE_DOCUMENT || leaf->kind == MATCH_EQUAL);
+    for (size_t i = 0; i < leaf->value_count; i++) {
+        if (!is_in_wildcard(leaf->values[i]))
+            return false;
+    }
+    return true;
+}
+
 static bool is_nan(struct value value)
 {
     return value_is_number(value) && isnan(value_as_double(value));
@@ -296,11 +333,8 @@ static status derive_leaf(struct deriver *d, const struct match *leaf, struct fi
 {
     struct find_ranges *ranges;
 
-    bool is_equality = leaf->kind == MATCH_EQUAL ||
-                       (leaf->kind == MATCH_IN && leaf->pattern_count == 0);
-
     *out = NULL;
-    if (!has_ranges(leaf) || (d->is_hashed && !is_equality))
+    if (!has_ranges(leaf) || !is_told(d, leaf))
         return STATUS_OK;
     TRY(ARENA_NEW(d->arena, 1, &ranges));
     ranges->is_exact = true;
@@ -487,6 +521,63 @@ status find_ranges_hashed(struct arena *arena, const struct match *match, bytes 
     if (!match || has_position(path))
         return STATUS_OK;
     return derive(&d, match, BYTES_NONE, out);
+}
+
+/* All values of the path; and of those below it, because a document that is there has them alone. */
+static status add_path(struct deriver *d, struct find_ranges *ranges, bytes prefix)
+{
+    struct find_range range = { .start = prefix, .end = prefix, .is_end_inclusive = true };
+    struct buffer below = buffer_in(d->arena), key = buffer_in(d->arena);
+    bytes path;
+
+    TRY(add(d, ranges, range));
+    buffer_append(&below, d->path);
+    buffer_append_byte(&below, '.');
+    TRY(buffer_finish(&below, &path));
+    scan_append_wildcard_path(&key, path);
+    TRY(buffer_finish(&key, &range.start));
+    range.start.len--; /* without the end mark: everything that begins alike */
+    range.end = range.start;
+    return add(d, ranges, range);
+}
+
+status find_ranges_wildcard(struct arena *arena, const struct match *match,
+                            const struct find_ranges_at *at, struct find_ranges **out)
+{
+    struct deriver d = { .arena = arena,
+                         .path = at->path,
+                         .order = at->order,
+                         .is_single = at->is_single,
+                         .is_wildcard = true };
+    struct buffer key = buffer_in(arena);
+    struct find_ranges *values = NULL, *ranges;
+    bytes prefix;
+
+    *out = NULL;
+    if (!match || has_position(at->path))
+        return STATUS_OK;
+    TRY(derive(&d, match, BYTES_NONE, &values));
+    if (!values || values->has_missing)
+        return STATUS_OK;
+    scan_append_wildcard_path(&key, at->path);
+    TRY(buffer_finish(&key, &prefix));
+    TRY(ARENA_NEW(arena, 1, &ranges));
+    *ranges = (struct find_ranges){ .leaf_count = values->leaf_count,
+                                    .values = values,
+                                    .path = at->path };
+    for (size_t i = 0; i < values->count; i++) {
+        struct find_range range = values->items[i];
+        if (range.start.len == 0 && range.end.len == 0) {
+            TRY(add_path(&d, ranges, prefix));
+            continue;
+        }
+        TRY(find_put_behind(arena, prefix, range.start, &range.start));
+        range.is_end_inclusive |= range.end.len == 0;
+        TRY(find_put_behind(arena, prefix, range.end, &range.end));
+        TRY(add(&d, ranges, range));
+    }
+    *out = ranges;
+    return STATUS_OK;
 }
 
 status find_ranges_all(struct arena *arena, struct find_ranges **out)

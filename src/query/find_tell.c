@@ -56,6 +56,37 @@ static status append_field(struct arena *arena, struct buffer *out, bytes name,
     return STATUS_OK;
 }
 
+static status append_text(struct arena *arena, struct buffer *list, size_t number, const char *text)
+{
+    const char *name = arena_format(arena, "%zu", number);
+
+    if (!name || !text)
+        return arena_exhausted(arena);
+    document_append_text(list, name, bytes_of_text(text));
+    return STATUS_OK;
+}
+
+/* A wildcard is two fields: the path, and what lies there. */
+static status append_wildcard(struct arena *arena, struct buffer *out, enum key_order order,
+                              const struct find_ranges *ranges)
+{
+    struct buffer list = buffer_in(arena);
+    size_t begun = document_begin(&list);
+    int len = (int)ranges->path.len;
+    const char *path = (const char *)ranges->path.data;
+    bytes array;
+
+    TRY(append_text(arena, &list, 0,
+                    arena_format(arena, "[\"%.*s\", \"%.*s\"]", len, path, len, path)));
+    if (ranges->values->count && ranges->values->items[0].end.len == 0)
+        TRY(append_text(arena, &list, 1,
+                        arena_format(arena, "[\"%.*s.\", \"%.*s/\")", len, path, len, path)));
+    document_end(&list, begun);
+    TRY(buffer_finish(&list, &array));
+    document_append(out, BYTES_LITERAL("$_path"), (struct value){ VALUE_ARRAY, array });
+    return append_field(arena, out, ranges->path, order, ranges->values);
+}
+
 static status tell_bounds(const struct find_request *wanted, struct arena *arena,
                           const struct find_plan *plan, bytes *out)
 {
@@ -64,10 +95,13 @@ static status tell_bounds(const struct find_request *wanted, struct arena *arena
 
     if (plan->index) {
         const struct index_definition *definition = &plan->index->definition;
-        for (size_t i = 0; i < definition->field_count; i++)
-            TRY(append_field(arena, &bounds, definition->fields[i].path,
-                             definition->fields[i].order,
-                             i < plan->field_count ? plan->fields[i] : NULL));
+        for (size_t i = 0; i < definition->field_count; i++) {
+            const struct find_ranges *ranges = i < plan->field_count ? plan->fields[i] : NULL;
+            enum key_order order = definition->fields[i].order;
+            TRY(ranges && ranges->values
+                    ? append_wildcard(arena, &bounds, order, ranges)
+                    : append_field(arena, &bounds, definition->fields[i].path, order, ranges));
+        }
     } else if (wanted->view && wanted->view->key_field.len) {
         TRY(append_field(arena, &bounds, wanted->view->key_field, KEY_ASCENDING,
                          plan->field_count ? plan->fields[0] : NULL));
@@ -93,6 +127,8 @@ status find_tell(const struct find *find, struct arena *arena, struct find_way *
             .index = plan->index,
             .is_everything = find_plan_is_everything(plan),
             .has_many = plan->has_many,
+            .has_arrays = plan->has_arrays,
+            .wildcard = plan->wildcard,
             .is_reverse = plan->is_reverse,
             .is_exact = plan->is_exact,
         };

@@ -10,6 +10,7 @@
 #include "front/mongo/explain.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_build.h"
+#include "front/mongo/index_kind.h"
 #include "front/mongo/keep.h"
 
 enum { STAGES_MAX = 8 };
@@ -106,14 +107,64 @@ static void append_direction(struct tree *tree, const struct find_way *way)
     reply_text(tree->out, "direction", way->is_reverse ? "backward" : "forward");
 }
 
+/* A wildcard is two fields: the path, and what lies there. */
+static void append_pattern(struct tree *tree, const struct find_way *way)
+{
+    struct document_walk walk = document_fields(index_key_pattern(way->index));
+    size_t begun = reply_begin(tree->out, "keyPattern");
+    struct field field;
+
+    while (document_next(&walk, &field)) {
+        bool is_wildcard = index_kind_is_wildcard_name(field.name);
+        if (is_wildcard)
+            reply_int32(tree->out, "$_path", 1);
+        document_append(tree->out, is_wildcard ? way->wildcard : field.name, field.value);
+    }
+    document_end(tree->out, begun);
+}
+
+static void append_array_path(struct buffer *out, bytes name, bool has_arrays)
+{
+    size_t begun = document_begin_inner(out, VALUE_ARRAY, name);
+
+    if (has_arrays)
+        document_append_text(out, "0", name);
+    document_end(out, begun);
+}
+
+/* In which fields arrays were met. It is known of none, or of one that is not inside of another; otherwise nothing is
+ * said. */
+static void append_array_paths(struct tree *tree, const struct find_way *way)
+{
+    const struct index_definition *definition = &way->index->definition;
+    bytes last = way->wildcard.len ? way->wildcard : definition->fields[0].path;
+    struct buffer *out = tree->out;
+
+    if (way->has_arrays && (definition->field_count > 1 || memchr(last.data, '.', last.len)))
+        return;
+    size_t begun = reply_begin(out, "multiKeyPaths");
+    for (size_t i = 0; i < definition->field_count; i++) {
+        bool is_wildcard = definition->fields[i].part == PART_WILDCARD;
+        if (is_wildcard)
+            append_array_path(out, BYTES_LITERAL("$_path"), false);
+        append_array_path(out, is_wildcard ? way->wildcard : definition->fields[i].path,
+                          way->has_arrays);
+    }
+    document_end(out, begun);
+}
+
 static void append_index(struct tree *tree, const struct find_way *way)
 {
     const struct index_definition *definition = &way->index->definition;
     struct buffer *out = tree->out;
 
-    index_append_pattern(tree->command, out, way->index);
+    if (way->wildcard.len)
+        append_pattern(tree, way);
+    else
+        index_append_pattern(tree->command, out, way->index);
     reply_bytes(out, "indexName", definition->name);
-    reply_bool(out, "isMultiKey", way->has_many);
+    reply_bool(out, "isMultiKey", way->has_arrays);
+    append_array_paths(tree, way);
     reply_bool(out, "isUnique", definition->is_unique);
     reply_bool(out, "isSparse", definition->is_sparse);
     reply_bool(out, "isPartial", definition->is_partial);

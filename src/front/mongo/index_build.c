@@ -66,12 +66,45 @@ status index_fault_duplicate(struct command *command, bytes name, const struct i
     return buffer_finish(&details, &out->details);
 }
 
+/* What clients call it that an index cannot hold a document; `otherwise` if none refuses it. */
+static int32_t refusal_code(struct command *command, const struct collection *collection,
+                            bytes document, int32_t otherwise)
+{
+    static const int32_t codes[PART_KINDS] = {
+        [PART_VALUE] = ERROR_CannotIndexParallelArrays,
+        [PART_HASHED] = 16766,
+        [PART_WILDCARD] = 7246301,
+        [PART_WORDS] = 17261,
+        [PART_CELLS] = 16755,
+    };
+
+    for (size_t i = 0; i < collection->index_count && document.len > 0; i++) {
+        const struct index *index = &collection->indexes[i];
+        enum index_part part = PART_VALUE;
+        struct scan_entries ignored;
+        if (index->definition.kind != INDEX_FIELDS || index->definition.is_ranked ||
+            scan_entries(&command->request, command->arena, index, document, &ignored).code !=
+                INVALID)
+            continue;
+        for (size_t k = 0; k < index->definition.field_count; k++) {
+            if (index->definition.fields[k].part != PART_VALUE)
+                part = index->definition.fields[k].part;
+        }
+        return codes[part];
+    }
+    return otherwise;
+}
+
 status index_fault_of_write(struct command *command, const struct write_op *op, struct fault *out)
 {
     const struct collection *collection = op->collection;
     bytes key;
 
     *out = fault_of(op->outcome);
+    if (op->outcome.code == INVALID) {
+        out->code = refusal_code(command, collection, op->document, out->code);
+        return STATUS_OK;
+    }
     for (size_t i = 0; i < collection->index_count; i++) {
         const struct index *index = &collection->indexes[i];
         if (index->id != op->duplicate_index)
@@ -84,7 +117,9 @@ status index_fault_of_write(struct command *command, const struct write_op *op, 
 
 status index_outcome(struct command *command, const struct write_op *op)
 {
-    if (op->outcome.code == DUPLICATE_KEY && command->fault.code == ERROR_NONE)
+    bool is_of_index = op->outcome.code == DUPLICATE_KEY || op->outcome.code == INVALID;
+
+    if (is_of_index && command->fault.code == ERROR_NONE)
         TRY(index_fault_of_write(command, op, &command->fault));
     return op->outcome;
 }

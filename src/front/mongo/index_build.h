@@ -22,7 +22,8 @@ void index_append_pattern(struct command *command, struct buffer *out, const str
  * document of their common values. */
 MUST_USE status index_fault_duplicate(struct command *command, bytes name,
                                       const struct index *index, bytes key, struct fault *out);
-/* The same for an operation whose outcome is DUPLICATE_KEY. */
+/* The same for an operation whose outcome is DUPLICATE_KEY; for INVALID, with the number of the kind of the index that
+ * cannot hold the document. */
 MUST_USE status index_fault_of_write(struct command *command, const struct write_op *op,
                                      struct fault *out);
 /* The outcome of an operation; for a duplicate, with the fault raised. */

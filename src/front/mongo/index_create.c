@@ -227,9 +227,10 @@ static const char *note_of(const struct creation *creation)
     }
     if (creation->spec_count == creation->there_count)
         return "all indexes already exist";
-    return is_idle ? "indexes of type text, 2d, 2dsphere and wildcard are kept and listed, but "
-                     "queries do not use them"
-                   : NULL;
+    return is_idle
+               ? "indexes of type text, 2d and 2dsphere are kept and listed, but queries do not "
+                 "use them"
+               : NULL;
 }
 
 status serve_create_indexes(struct command *command)

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "front/mongo/filter.h"
-#include "front/mongo/index_spec.h"
+#include "front/mongo/index_kind.h"
 
 enum option_use {
     USE_KEY,
@@ -89,17 +89,11 @@ static const char *shown_value(struct command *command, struct value value)
 
 /* ---- the key ---------------------------------------------------------------------------------------- */
 
-static bool ends_in_wildcard(bytes name)
-{
-    return bytes_equal(name, BYTES_LITERAL("$**")) ||
-           (name.len > 4 && memcmp(name.data + name.len - 4, ".$**", 4) == 0);
-}
-
 static status check_path(struct command *command, bytes name)
 {
     const uint8_t *end = name.data + name.len;
 
-    if (ends_in_wildcard(name))
+    if (index_kind_is_wildcard_name(name))
         return STATUS_OK;
     if (name.len == 0)
         return command_fail(command, ERROR_CannotCreateIndex,
@@ -170,16 +164,6 @@ static status check_double(struct command *command, bytes key, const struct fiel
                         (int)field->name.len, (const char *)field->name.data, count);
 }
 
-static enum index_spec_kind kind_with(enum index_spec_kind kind, const struct field *field)
-{
-    if (ends_in_wildcard(field->name))
-        return INDEX_SPEC_IDLE;
-    if (field->value.type != VALUE_STRING)
-        return kind;
-    bool is_hashed = bytes_equal(value_text(field->value), BYTES_LITERAL("hashed"));
-    return is_hashed && kind != INDEX_SPEC_IDLE ? INDEX_SPEC_HASHED : INDEX_SPEC_IDLE;
-}
-
 static status take_key(struct parsing *parsing, struct value value)
 {
     struct command *command = parsing->command;
@@ -192,12 +176,10 @@ static status take_key(struct parsing *parsing, struct value value)
                             value_type_name(value.type));
     bytes key = value_document(value);
     struct document_walk walk = document_fields(key);
-    parsing->spec->kind = INDEX_SPEC_PLAIN;
     for (; document_next(&walk, &field); count++) {
         TRY(check_path(command, field.name));
         TRY(check_direction(command, &field));
         TRY(check_double(command, key, &field));
-        parsing->spec->kind = kind_with(parsing->spec->kind, &field);
     }
     if (count == 0)
         return command_fail(command, ERROR_CannotCreateIndex, "Index keys cannot be empty.");
@@ -206,6 +188,7 @@ static status take_key(struct parsing *parsing, struct value value)
                             "Index key pattern has %zu fields; at most %d are allowed", count,
                             LIMIT_INDEX_FIELDS);
     parsing->spec->key = key;
+    parsing->spec->kind = index_kind_of(key);
     return STATUS_OK;
 }
 
@@ -412,10 +395,6 @@ static status check_expiry(struct parsing *parsing)
                             "TTL indexes are single-field indexes, compound indexes do not support "
                             "TTL. Index spec: %s",
                             shown(command, parsing->given));
-    if (spec->kind == INDEX_SPEC_IDLE && index_spec_is_wildcard(spec))
-        return command_fail(command, ERROR_CannotCreateIndex,
-                            "Index type 'wildcard' cannot make documents expire. Index spec: %s",
-                            shown(command, parsing->given));
     if (!is_stamp && spec->expire_after_s < 0)
         return command_fail(command, ERROR_CannotCreateIndex,
                             "TTL index 'expireAfterSeconds' option cannot be less than 0. Index "
@@ -442,17 +421,6 @@ static status check_types(struct parsing *parsing)
     if (spec->is_sparse && spec->partial.len > 0)
         return command_fail(command, ERROR_CannotCreateIndex,
                             "cannot mix \"partialFilterExpression\" and \"sparse\" options");
-    if (spec->is_unique && spec->kind == INDEX_SPEC_HASHED)
-        return command_fail(command, ERROR_CannotCreateIndex,
-                            "hashed indexes cannot guarantee uniqueness. Use a regular index.");
-    if (spec->kind == INDEX_SPEC_IDLE && (spec->is_unique || spec->is_sparse) &&
-        index_spec_is_wildcard(spec))
-        return command_fail(command, ERROR_CannotCreateIndex,
-                            "Index type 'wildcard' does not support the %s option",
-                            spec->is_unique ? "unique" : "sparse");
-    if (spec->is_unique && spec->kind == INDEX_SPEC_IDLE)
-        return command_fail(command, ERROR_CannotCreateIndex,
-                            "an index of this type cannot be unique here; use a regular index");
     if (spec->is_unique && spec->collation.len > 0)
         return command_fail(command, ERROR_CannotCreateIndex,
                             "a unique index compares texts byte by byte here, and cannot have the "
@@ -483,6 +451,7 @@ static status check_whole(struct parsing *parsing)
                             "key pattern {_id: 1}, found %s",
                             shown(command, spec->key));
     TRY(check_types(parsing));
+    TRY(index_kind_check(command, spec));
     return spec->has_expiry ? check_expiry(parsing) : STATUS_OK;
 }
 

@@ -1,10 +1,8 @@
 /* Index spec: indexes between clients and the engine.
  *
  * The engine keeps fields, uniqueness, sparseness, a predicate and an expiry; everything else that a client
- * said is kept in the options of the index and listed again. An index of a type that has no entries here (text,
- * geographic, wildcard) is kept with a predicate that no document fulfils, so that it has a name, a place in
- * the list and nothing else. An expiry on such a type, or on a hashed index, is kept with the options too,
- * because it never ends a document (M-13).
+ * said is kept in the options of the index and listed again; what its kind means stands in index_kind.c. An expiry
+ * on an index that is not of plain values is kept with the options too, because it never ends a document (M-13).
  *
  * The index on _ts with an expiry is not an index of the engine: it is the collection's default time to live.
  * Its name is kept in the options of the collection (keep.c).
@@ -13,14 +11,10 @@
 #include "front/mongo/index_spec.h"
 
 #include "front/mongo/filter.h"
+#include "front/mongo/index_kind.h"
 #include "front/mongo/keep.h"
 
 #define OWN_KEY "mongo"
-/* {$nor: [{}]} */
-#define NO_DOCUMENT                      \
-    "\x18\0\0\0\x04$nor\0\x0d\0\0\0\x03" \
-    "0\0\x05\0\0\0\0\0\0"
-
 bool mongo_index_predicate(void *context, bytes predicate, bytes document)
 {
     return filter_predicate(context, predicate, document);
@@ -100,34 +94,9 @@ static bytes find_inner(bytes row, const char *name)
                                                                             : BYTES_NONE;
 }
 
-/* "" for a number. */
-static bytes type_of_key(bytes key)
-{
-    struct document_walk walk = document_fields(key);
-    bytes type = BYTES_NONE;
-    struct field field;
-
-    while (document_next(&walk, &field)) {
-        if (field.name.len >= 3 && memcmp(field.name.data + field.name.len - 3, "$**", 3) == 0)
-            return BYTES_LITERAL("wildcard");
-        if (field.value.type == VALUE_STRING)
-            type = value_text(field.value);
-    }
-    return type;
-}
-
-static enum index_spec_kind kind_of_key(bytes key)
-{
-    bytes type = type_of_key(key);
-
-    if (type.len == 0)
-        return INDEX_SPEC_PLAIN;
-    return bytes_equal(type, BYTES_LITERAL("hashed")) ? INDEX_SPEC_HASHED : INDEX_SPEC_IDLE;
-}
-
 bool index_spec_is_wildcard(const struct index_spec *spec)
 {
-    return bytes_equal(type_of_key(spec->key), BYTES_LITERAL("wildcard"));
+    return spec->kind == INDEX_SPEC_WILDCARD;
 }
 
 static bool is_told_apart(bytes name)
@@ -188,7 +157,7 @@ static status read_row(struct arena *arena, bytes row, struct index_spec *out)
         out->has_expiry = true;
         out->expire_after_s = (int32_t)number;
     }
-    out->kind = kind_of_key(out->key);
+    out->kind = index_kind_of(out->key);
     return take_others(arena, row, &out->others);
 }
 
@@ -212,8 +181,9 @@ bool index_is_usable(const struct index *index)
 
     if (index->state != INDEX_READY)
         return false;
-    return row.len == 0 || (!find_flag(row, "hidden") &&
-                            !bytes_equal(index->definition.predicate, BYTES_LITERAL(NO_DOCUMENT)));
+    return row.len == 0 ||
+           (!find_flag(row, "hidden") &&
+            !bytes_equal(index->definition.predicate, BYTES_LITERAL(INDEX_NO_DOCUMENT)));
 }
 
 static status read_index(struct arena *arena, const struct index *index, struct index_spec *out)
@@ -349,41 +319,6 @@ status index_spec_row(struct arena *arena, const struct index_spec *spec, bytes 
     return write_row(arena, spec, out);
 }
 
-static enum key_order order_of(struct value value)
-{
-    return value_is_number(value) && value_as_double(value) < 0 ? KEY_DESCENDING : KEY_ASCENDING;
-}
-
-static enum index_part part_of(struct value value)
-{
-    bool is_hashed = value.type == VALUE_STRING &&
-                     bytes_equal(value_text(value), BYTES_LITERAL("hashed"));
-
-    return is_hashed ? PART_HASHED : PART_VALUE;
-}
-
-static status define_fields(struct arena *arena, const struct index_spec *spec,
-                            struct index_definition *out)
-{
-    struct document_walk walk = document_fields(spec->key);
-    struct index_field *fields;
-    struct field field;
-
-    TRY(ARENA_NEW(arena, document_field_count(spec->key) + 1, &fields));
-    out->fields = fields;
-    while (document_next(&walk, &field))
-        fields[out->field_count++] = (struct index_field){ .path = field.name,
-                                                           .order = order_of(field.value),
-                                                           .part = part_of(field.value) };
-    if (spec->kind == INDEX_SPEC_IDLE) { /* any field will do, because no document gets in */
-        fields[0] = (struct index_field){ .path = BYTES_LITERAL("_id") };
-        out->field_count = 1;
-        out->is_partial = true;
-        out->predicate = BYTES_LITERAL(NO_DOCUMENT);
-    }
-    return STATUS_OK;
-}
-
 status index_spec_define(struct command *command, const struct index_spec *spec,
                          struct index_definition *out)
 {
@@ -398,6 +333,6 @@ status index_spec_define(struct command *command, const struct index_spec *spec,
         .expire_after_s = spec->has_expiry && !index_spec_never_expires(spec) ? spec->expire_after_s
                                                                               : INDEX_NO_EXPIRY,
     };
-    TRY(define_fields(command->arena, spec, out));
+    TRY(index_kind_define(command, spec, out));
     return index_spec_options(command->arena, spec, &out->options);
 }

@@ -10,8 +10,14 @@ enum index_spec_kind {
     INDEX_SPEC_STAMP,  /* on _ts with an expiry: the collection's default time to live */
     INDEX_SPEC_PLAIN,  /* ascending and descending fields */
     INDEX_SPEC_HASHED, /* one of its fields is */
-    INDEX_SPEC_IDLE,   /* text, 2d, 2dsphere, wildcard: listed, but without entries */
+    INDEX_SPEC_WILDCARD,
+    INDEX_SPEC_IDLE, /* text, 2d, 2dsphere: listed, but without entries */
 };
+
+/* {$nor: [{}]}: the predicate of an idle index. */
+#define INDEX_NO_DOCUMENT                \
+    "\x18\0\0\0\x04$nor\0\x0d\0\0\0\x03" \
+    "0\0\x05\0\0\0\0\0\0"
 
 /* Borrows from the command or from the catalog. */
 struct index_spec {

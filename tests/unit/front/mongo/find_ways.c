@@ -285,10 +285,11 @@ TEST(mongo_find, every_kind_of_index_gives_the_same_documents)
 {
     static const char *const kinds[] = {
         "ih: b:hashed missing=null; ihs: b:hashed -a sparse missing=null",
+        "iw: $**:wildcard missing=null; iwb: b -a.$**:wildcard missing=null",
     };
 
-    EACH_SEED(seed, 4)
-        run_seed(seed, kinds[seed % ARRAY_COUNT(kinds)], seed % 2);
+    EACH_SEED(seed, 8)
+        run_seed(seed, kinds[seed % ARRAY_COUNT(kinds)], seed / 2 % 2);
 }
 
 /* ---- ways ------------------------------------------------------------------------------------------- */
