@@ -9,6 +9,8 @@
 #include "query/match_parts.h"
 #include "query/schema.h"
 
+#include <math.h>
+
 enum { STEPS_MAX = LIMIT_DOCUMENT_BYTES };
 
 /* A leaf on its way through a document. */
@@ -176,6 +178,11 @@ static bool enters_leaf_arrays(enum match_kind kind)
     return kind != MATCH_SIZE && kind != MATCH_ELEMENT_WHERE && kind != MATCH_ELEMENT_IS;
 }
 
+static bool is_near(const struct match *match)
+{
+    return match->kind == MATCH_GEOMETRY && match->geometry->relation == GEOMETRY_NEAR;
+}
+
 static status match_by_path(const struct match *leaf, struct matching *matching, bytes document,
                             bool *out)
 {
@@ -186,7 +193,12 @@ static status match_by_path(const struct match *leaf, struct matching *matching,
     size_t position = matching->position;
 
     matching->has_position = false;
+    if (is_near(leaf))
+        matching->distance = INFINITY;
     TRY(visit_document(&v, document, leaf->path));
+    if (is_near(leaf))
+        v.is_found = isfinite(matching->distance) && matching->distance >= leaf->geometry->least &&
+                     matching->distance <= leaf->geometry->most;
     *out = v.is_found;
     /* An element condition tells its position itself, unless an array around it was entered. */
     if (v.is_found && v.has_position) {
@@ -275,6 +287,7 @@ static status match_subject(const struct match *m, struct matching *matching,
     case MATCH_MODULO:
     case MATCH_BITS:
     case MATCH_SIZE:
+    case MATCH_GEOMETRY:
     case MATCH_ELEMENT_WHERE:
     case MATCH_ELEMENT_IS:
         if (subject->is_value)
@@ -320,4 +333,15 @@ status match_inner_value(const struct match *match, struct matching *matching, s
     const struct subject subject = { .is_value = true, .value = value };
 
     return match_subject(match, matching, &subject, out);
+}
+
+const struct match *match_near(const struct match *match)
+{
+    if (!match || is_near(match))
+        return match;
+    for (size_t i = 0; match->kind == MATCH_AND && i < match->count; i++) {
+        if (is_near(match->parts[i]))
+            return match->parts[i];
+    }
+    return NULL;
 }

@@ -18,6 +18,7 @@
 #define QUERY_MATCH_H
 
 #include "query/formula.h"
+#include "query/geometry.h"
 #include "query/pattern.h"
 
 struct schema;
@@ -46,6 +47,7 @@ enum match_kind {
     MATCH_SIZE,          /* array of `size` elements */
     MATCH_ELEMENT_WHERE, /* array with an element, a document, for which parts[0] holds */
     MATCH_ELEMENT_IS,    /* array with an element for which parts[0] holds */
+    MATCH_GEOMETRY, /* lies as `geometry` asks for; if near to it, the nearest of all values decides */
 };
 
 enum match_bits { BITS_ALL_SET, BITS_ALL_CLEAR, BITS_ANY_SET, BITS_ANY_CLEAR };
@@ -74,6 +76,7 @@ struct match {
     size_t position_count;
     const struct formula *formula;
     const struct schema *schema;
+    const struct geometry_wish *geometry;
 };
 
 /* One matching of many documents. */
@@ -85,6 +88,9 @@ struct matching {
     bool has_position;
     size_t position;
     uint64_t steps; /* so far, bounded for each document */
+    /* The same of a condition on nearness: how near, in the unit of the wish, and what is so near. */
+    double distance;
+    struct value nearest;
 };
 
 /* TOO_LARGE if it takes too many steps; and what formulas and patterns fail with. */
@@ -93,6 +99,9 @@ MUST_USE status match_document(const struct match *match, struct matching *match
 /* The same for a single value: leaves with an empty path ask the value itself. */
 MUST_USE status match_value(const struct match *match, struct matching *matching,
                             struct value value, bool *out);
+
+/* The condition on nearness that all documents must fulfil: the whole, or one part of an "and"; NULL: there is none. */
+const struct match *match_near(const struct match *match);
 
 /* ---- building, all in `arena` ------------------------------------------------------------------------ */
 

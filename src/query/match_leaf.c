@@ -223,6 +223,23 @@ static bool ask_size(const struct match *leaf, struct value value)
            document_field_count(value_document(value)) == (uint64_t)leaf->size;
 }
 
+/* Of what is near, the nearest is found when all were asked. */
+static status ask_geometry(const struct match *leaf, struct matching *matching, struct value value,
+                           bool *out)
+{
+    double distance;
+
+    TRY(geometry_ask(matching->scratch, leaf->geometry, value, out, &distance));
+    if (leaf->geometry->relation != GEOMETRY_NEAR)
+        return STATUS_OK;
+    *out = false;
+    if (distance < matching->distance) {
+        matching->distance = distance;
+        matching->nearest = value;
+    }
+    return STATUS_OK;
+}
+
 status match_ask_leaf(const struct match *leaf, struct matching *matching, struct value value,
                       bool *out)
 {
@@ -249,6 +266,8 @@ status match_ask_leaf(const struct match *leaf, struct matching *matching, struc
     case MATCH_SIZE:
         *out = ask_size(leaf, value);
         return STATUS_OK;
+    case MATCH_GEOMETRY:
+        return ask_geometry(leaf, matching, value, out);
     case MATCH_ELEMENT_WHERE:
     case MATCH_ELEMENT_IS:
         return ask_elements(leaf, matching, value, out);

@@ -9,6 +9,7 @@
 #include "query/expression.h"
 #include "query/find.h"
 #include "query/formula.h"
+#include "query/geometry.h"
 #include "query/index_values.h"
 #include "query/match.h"
 #include "query/order.h"

@@ -89,9 +89,9 @@ static bool read_position(struct shape_reader *r, struct value value, struct vec
     }
     if (count < 2)
         refuse(r, "A position must have at least 2 numbers, longitude and latitude.");
-    if (r->shape->space == SPACE_ROUND && fabs(at[0]) > 180)
+    if (r->shape->space != SPACE_FLAT && fabs(at[0]) > 180)
         refuse(r, "Longitude values must be between -180 and 180 degrees.");
-    if (r->shape->space == SPACE_ROUND && fabs(at[1]) > 90)
+    if (r->shape->space != SPACE_FLAT && fabs(at[1]) > 90)
         refuse(r, "Latitude values must be between -90 and 90 degrees.");
     *out = space_point(r->shape->space, at[0], at[1]);
     return !r->reason;
@@ -103,7 +103,7 @@ static void add_edge(struct shape_reader *r, struct track *track, struct vector 
 {
     r->edges[r->shape->edge_count++] = space_edge(r->shape->space, a, b);
     track->count++;
-    if (r->shape->space == SPACE_ROUND && space_is_antipode(a, b))
+    if (r->shape->space != SPACE_FLAT && space_is_antipode(a, b))
         refuse(r, "Two positions in a row are antipodes, so that no line between them is the "
                   "shortest.");
 }
@@ -210,12 +210,10 @@ static void read_coordinates(struct shape_reader *r, struct value value, unsigne
         refuse(r, "The %s input is not valid because it has no positions.", r->kind->name);
 }
 
-static const struct kind *find_kind(struct value value)
+static const struct kind *find_kind(bytes type)
 {
-    if (value.type != VALUE_STRING)
-        return NULL;
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
-        if (bytes_equal(value_text(value), bytes_of_text(kinds[i].name)))
+        if (bytes_equal(type, bytes_of_text(kinds[i].name)))
             return &kinds[i];
     }
     return NULL;
@@ -235,6 +233,26 @@ static status read_shape(struct shape_reader *r, struct shape_work *work, struct
     return STATUS_OK;
 }
 
+static status read_and_check(struct shape_reader *r, struct shape_work *work,
+                             struct value coordinates, const char **reason_out)
+{
+    TRY(read_shape(r, work, coordinates));
+    *reason_out = r->reason;
+    return r->reason ? STATUS_OK : shape_check(work, r->shape, r->edges, reason_out);
+}
+
+status shape_read_as(struct shape_work *work, enum space space, const char *type,
+                     struct value coordinates, struct shape *out, const char **reason_out)
+{
+    struct shape_reader reader = { .arena = work->arena,
+                                   .shape = out,
+                                   .kind = find_kind(bytes_of_text(type)) };
+
+    *out = (struct shape){ .space = space };
+    ASSERT(reader.kind);
+    return read_and_check(&reader, work, coordinates, reason_out);
+}
+
 status shape_read(struct shape_work *work, enum space space, struct value value, struct shape *out,
                   const char **reason_out)
 {
@@ -246,12 +264,11 @@ status shape_read(struct shape_work *work, enum space space, struct value value,
         document_find(value_document(value), "type", &type);
         document_find(value_document(value), "coordinates", &coordinates);
     }
-    reader.kind = find_kind(type);
+    if (type.type == VALUE_STRING)
+        reader.kind = find_kind(value_text(type));
     *reason_out = "The input is not a GeoJSON object with a type (Point, MultiPoint, LineString, "
                   "MultiLineString, Polygon, MultiPolygon) and coordinates.";
     if (!reader.kind || coordinates.type != VALUE_ARRAY)
         return STATUS_OK;
-    TRY(read_shape(&reader, work, coordinates));
-    *reason_out = reader.reason;
-    return reader.reason ? STATUS_OK : shape_check(work, out, reader.edges, reason_out);
+    return read_and_check(&reader, work, coordinates, reason_out);
 }

@@ -1,5 +1,5 @@
-/* Shapes: what GeoJSON describes, read into edges, and how two of them lie to each other. Private to this
- * room. A shape lives in the arena it was read in and is immutable. Pure; callable from every thread. */
+/* Shapes: what GeoJSON describes, read into edges, and how two of them lie to each other. A shape lives in the
+ * arena it was read in and is immutable. Pure; callable from every thread. */
 #ifndef QUERY_SHAPE_H
 #define QUERY_SHAPE_H
 
@@ -28,6 +28,8 @@ struct shape {
 struct shape_work {
     struct arena *arena;
     uint64_t pairs;
+    bool
+        takes_smaller; /* on the ball the inside of a ring is its smaller side, however it is written */
 };
 /* TOO_LARGE if there is not so much left. */
 MUST_USE status shape_work_take(struct shape_work *work, size_t edges, size_t times);
@@ -35,6 +37,9 @@ MUST_USE status shape_work_take(struct shape_work *work, size_t edges, size_t ti
 /* `reason_out` is NULL if it is a shape, otherwise why not, in the arena of `work`. */
 MUST_USE status shape_read(struct shape_work *work, enum space space, struct value value,
                            struct shape *out, const char **reason_out);
+/* The same of what stands under "coordinates", taken for shapes of this type. */
+MUST_USE status shape_read_as(struct shape_work *work, enum space space, const char *type,
+                              struct value coordinates, struct shape *out, const char **reason_out);
 /* The second half of that: rings that are rings, within each other as they should be. Turns the rings of
  * polygons so that their inside is to the left, which is why the edges are not const. */
 MUST_USE status shape_check(struct shape_work *work, struct shape *shape, struct edge *edges,
@@ -52,6 +57,9 @@ MUST_USE status shape_intersects(struct shape_work *work, const struct shape *on
 /* Is all of the first in the second, and not only on its rim? */
 MUST_USE status shape_is_within(struct shape_work *work, const struct shape *one,
                                 const struct shape *other, bool *out);
+/* The same with its rim. */
+MUST_USE status shape_is_covered(struct shape_work *work, const struct shape *one,
+                                 const struct shape *other, bool *out);
 MUST_USE status shape_distance(struct shape_work *work, const struct shape *one,
                                const struct shape *other, double *out);
 double shape_area(const struct shape *shape);

@@ -2,11 +2,13 @@
  *
  * Rings may touch other rings in single points, but neither cross nor run along each other, and a ring may
  * not even touch itself. The other rings of a polygon lie within the first. On the earth the inside of the
- * first ring is to its left, whatever side is the smaller one; in the plane it is the bounded side. Which way
- * round holes are written does not matter: they are on that side of their ring where the first ring is not.
+ * first ring is to its left, whatever side is the smaller one, unless the smaller one is asked for; in the plane it
+ * is the bounded side. Which way round holes are written does not matter: they are on that side of their ring where the first ring is not.
  *
  * Pure apart from the arena. Start reading at shape_check(). */
 #include "query/shape.h"
+
+#include <math.h>
 
 /* What the check is about. */
 struct checking {
@@ -121,6 +123,17 @@ static double ring_area(const struct checking *c, const struct track *ring)
     return area;
 }
 
+/* Does the inside of an outer ring lie to its right? */
+static bool is_inside_out(const struct checking *c, const struct track *ring)
+{
+    if (c->shape->space == SPACE_FLAT)
+        return ring_area(c, ring) < 0;
+    if (!c->work->takes_smaller)
+        return false;
+    double whole = space_whole_area(c->shape->space), area = fmod(ring_area(c, ring), whole);
+    return (area < 0 ? area + whole : area) > whole / 2;
+}
+
 /* Of the same polygon: the hole gets its inside, and lies within the outer ring. */
 static status check_hole(struct checking *c, const struct track *outer, const struct track *hole)
 {
@@ -173,8 +186,7 @@ status shape_check(struct shape_work *work, struct shape *shape, struct edge *ed
         return STATUS_OK;
     for (size_t i = 0; i < shape->track_count && !c.reason; i++) {
         TRY(check_ring(&c, &shape->tracks[i]));
-        if (shape->space == SPACE_FLAT && is_outer(shape, i) &&
-            ring_area(&c, &shape->tracks[i]) < 0)
+        if (!c.reason && is_outer(shape, i) && is_inside_out(&c, &shape->tracks[i]))
             turn(&c, &shape->tracks[i]);
     }
     for (size_t i = 0; i < shape->track_count && !c.reason; i++) {

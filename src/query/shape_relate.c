@@ -285,8 +285,8 @@ static status has_rim_inside(struct shape_work *work, const struct shape *one,
     return STATUS_OK;
 }
 
-status shape_is_within(struct shape_work *work, const struct shape *one, const struct shape *other,
-                       bool *out)
+static status judge_within(struct shape_work *work, const struct shape *one,
+                           const struct shape *other, bool needs_inside, bool *out)
 {
     struct findings found = { 0 };
     bool has_rim;
@@ -295,11 +295,23 @@ status shape_is_within(struct shape_work *work, const struct shape *one, const s
     if (one->dimension > other->dimension)
         return STATUS_OK;
     TRY(judge_edges(work, one, other, &found));
-    if (found.is_out || !found.has_inside)
+    if (found.is_out || (needs_inside && !found.has_inside))
         return STATUS_OK;
     TRY(has_rim_inside(work, one, other, &has_rim));
     *out = !has_rim;
     return STATUS_OK;
+}
+
+status shape_is_within(struct shape_work *work, const struct shape *one, const struct shape *other,
+                       bool *out)
+{
+    return judge_within(work, one, other, true, out);
+}
+
+status shape_is_covered(struct shape_work *work, const struct shape *one, const struct shape *other,
+                        bool *out)
+{
+    return judge_within(work, one, other, false, out);
 }
 
 /* ---- distance and area ------------------------------------------------------------------------------ */
@@ -379,7 +391,7 @@ status shape_distance(struct shape_work *work, const struct shape *one, const st
     if (is_common)
         return STATUS_OK;
     TRY(shape_work_take(work, 2 * one->edge_count, other->edge_count));
-    if (one->space == SPACE_ROUND)
+    if (one->space != SPACE_FLAT)
         return measure(work, one, other, out);
     *out = least_gap(one, other);
     return STATUS_OK;
@@ -396,8 +408,8 @@ static double polygon_area(const struct shape *shape, const struct track *rings,
     }
     if (shape->space == SPACE_FLAT)
         return area;
-    area = fmod(area, space_whole_area());
-    return area < 0 ? area + space_whole_area() : area;
+    area = fmod(area, space_whole_area(shape->space));
+    return area < 0 ? area + space_whole_area(shape->space) : area;
 }
 
 double shape_area(const struct shape *shape)

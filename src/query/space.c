@@ -1,4 +1,4 @@
-/* Space: points and straight lines on the earth (WGS 84) and in the plane.
+/* Space: points and straight lines on the earth (WGS 84), on a ball and in the plane.
  *
  * A straight line on the earth is a great ellipse, and distances and areas are those along and between
  * great ellipses; that is what the published figures of the service are made of, to the tenth of a
@@ -71,7 +71,8 @@ struct vector space_point(enum space space, double x, double y)
 {
     if (space == SPACE_FLAT)
         return (struct vector){ x, y, 1 };
-    double out = cos(y * DEGREE), up = (1 - FLATTENING) * sin(y * DEGREE);
+    double pressed = space == SPACE_ROUND ? 1 - FLATTENING : 1;
+    double out = cos(y * DEGREE), up = pressed * sin(y * DEGREE);
     struct vector at = { out * cos(x * DEGREE), out * sin(x * DEGREE), up };
     return settle(space, at);
 }
@@ -96,7 +97,7 @@ struct vector space_middle(enum space space, struct vector a, struct vector b)
 /* An arc rises above its chord by at most this. */
 static double bulge(enum space space, double chord)
 {
-    return space == SPACE_FLAT || chord >= 2 ? (double)(space == SPACE_ROUND)
+    return space == SPACE_FLAT || chord >= 2 ? (double)(space != SPACE_FLAT)
                                              : 1 - sqrt(1 - chord * chord / 4);
 }
 
@@ -281,6 +282,8 @@ double space_distance(enum space space, struct vector a, struct vector b)
     if (space == SPACE_FLAT)
         return length(minus(a, b));
     struct arc arc = arc_between(a, b);
+    if (space == SPACE_BALL)
+        return BALL_RADIUS * arc.angle;
     for (size_t i = 0; i < ARRAY_COUNT(gauss); i++) {
         double angle = arc.angle * (1 + gauss[i].place) / 2;
         double rise = arc.along.z * cos(angle) - arc.start.z * sin(angle);
@@ -344,7 +347,7 @@ double edge_distance(enum space space, const struct edge *e, struct vector p)
     if (space == SPACE_FLAT)
         return n.gap;
     double least = space_distance(space, n.at, p);
-    if (e->is_point)
+    if (e->is_point || space == SPACE_BALL)
         return least;
     double chord = length(minus(e->b, e->a));
     double part = dot(minus(n.at, e->a), minus(e->b, e->a)) / (chord * chord);
@@ -393,6 +396,8 @@ double edge_area(enum space space, const struct edge *e, struct vector origin)
 
     if (space == SPACE_FLAT)
         return (a.x * b.y - a.y * b.x) / 2;
+    if (space == SPACE_BALL)
+        return BALL_RADIUS * BALL_RADIUS * solid_angle(origin, e->a, e->b);
     struct arc arc = arc_between(e->a, e->b);
     for (size_t i = 0; i < ARRAY_COUNT(gauss); i++) {
         double angle = arc.angle * (1 + gauss[i].place) / 2;
@@ -404,7 +409,9 @@ double edge_area(enum space space, const struct edge *e, struct vector origin)
            (area_of_half() * solid_angle(origin, e->a, e->b) + sum);
 }
 
-double space_whole_area(void)
+double space_whole_area(enum space space)
 {
+    if (space == SPACE_BALL)
+        return 4 * M_PI * BALL_RADIUS * BALL_RADIUS;
     return 4 * M_PI * EARTH_LEAST_RADIUS * EARTH_MOST_RADIUS * area_of_half();
 }

@@ -1,15 +1,15 @@
-/* Points and straight lines, on the round earth or in the plane, as vectors. Private to this room.
+/* Points and straight lines, on the round earth, on a ball or in the plane, as vectors.
  *
  * On the earth a point is the unit vector of its parametric latitude and its longitude: the ellipsoid
  * pressed into a ball. A straight line is the cut with a plane through the centre, so that the side of a
- * line on which a point lies is the sign of one product. In the plane a point is (x, y, 1), and the same
- * products mean the same. Pure; callable from every thread. */
+ * line on which a point lies is the sign of one product. SPACE_BALL takes the earth for a ball from the beginning.
+ * In the plane a point is (x, y, 1), and the same products mean the same. Pure; callable from every thread. */
 #ifndef QUERY_SPACE_H
 #define QUERY_SPACE_H
 
 #include "base/base.h"
 
-enum space { SPACE_ROUND, SPACE_FLAT };
+enum space { SPACE_ROUND, SPACE_FLAT, SPACE_BALL };
 
 struct vector {
     double x, y, z;
@@ -53,9 +53,10 @@ struct nearest edge_nearest(enum space space, const struct edge *edge, struct ve
 double edge_gap_least(const struct edge *one, const struct edge *other);
 double edge_point_gap_least(const struct edge *edge, struct vector point);
 
-/* In metres along the surface of the earth, or in units of the plane. */
+/* In metres along the surface of the earth or the ball, or in units of the plane. */
 double space_distance(enum space space, struct vector a, struct vector b);
 double edge_distance(enum space space, const struct edge *edge, struct vector point);
+#define BALL_RADIUS 6378100.0
 /* Metres lie between these many times the angle that a gap spans. */
 #define EARTH_LEAST_RADIUS 6356752.314245179
 #define EARTH_MOST_RADIUS 6378137.0
@@ -63,6 +64,6 @@ double edge_distance(enum space space, const struct edge *edge, struct vector po
 /* What an edge of a ring adds to its area when seen from `origin`, a corner of it; the area is the sum, to
  * which a negative one takes the whole earth. */
 double edge_area(enum space space, const struct edge *edge, struct vector origin);
-double space_whole_area(void);
+double space_whole_area(enum space space);
 
 #endif

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes document;
 
     if (size <= TEXT_BYTES_MAX && json_read(arena, bytes_of(data, size), &document).code == OK) {
-        for (enum space space = SPACE_ROUND; space <= SPACE_FLAT; space++) {
+        for (enum space space = SPACE_ROUND; space <= SPACE_BALL; space++) {
             if (read_field(&work, space, document, "a", &a) &&
                 read_field(&work, space, document, "b", &b))
                 relate(&work, &a, &b);

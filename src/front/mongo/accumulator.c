@@ -8,12 +8,19 @@
 
 #include "front/mongo/projection.h"
 
-enum shape { SHAPE_VALUE, SHAPE_COUNT, SHAPE_SOME, SHAPE_RANKED, SHAPE_SHARES, SHAPE_NONE };
+enum argument_shape {
+    SHAPE_VALUE,
+    SHAPE_COUNT,
+    SHAPE_SOME,
+    SHAPE_RANKED,
+    SHAPE_SHARES,
+    SHAPE_NONE
+};
 
 static const struct row {
     const char *name;
     enum accumulator_kind kind;
-    enum shape shape;
+    enum argument_shape shape;
     const char *sentence;
 } rows[] = {
 #define ACCUMULATOR(name, kind, shape, what) { name, ACCUMULATE_##kind, SHAPE_##shape, what },
@@ -109,7 +116,7 @@ static status parse_ranked(struct parser *p, struct accumulator *out)
     return formula_parse(p->arena, output, p->scope, &out->of, p->fault);
 }
 
-static status parse_argument(struct parser *p, enum shape shape, struct accumulator *out)
+static status parse_argument(struct parser *p, enum argument_shape shape, struct accumulator *out)
 {
     switch (shape) {
     case SHAPE_VALUE:

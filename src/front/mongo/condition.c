@@ -20,8 +20,8 @@ status condition_make(struct command *command, struct arena *arena, bytes filter
         struct formula_run run = condition_run(command, condition, arena);
         TRY(formula_parse_let(arena, kept_let, &run, &condition->scope, &command->fault));
     }
-    TRY(filter_parse(arena, condition->filter, condition->scope, &condition->match,
-                     &command->fault));
+    TRY(filter_parse_sorting(arena, condition->filter, condition->scope, &condition->match,
+                             &command->fault));
     *out = condition;
     return STATUS_OK;
 }

@@ -170,6 +170,9 @@ enum operator_name {
     OP_BITS_ANY_SET,
     OP_BITS_ANY_CLEAR,
     OP_COMMENT,
+    OP_NEAR,
+    OP_DISTANCE,
+    OP_REGION,
     OP_UNKNOWN,
 };
 
@@ -179,28 +182,37 @@ static enum operator_name operator_named(bytes name)
         const char *text;
         enum operator_name name;
     } table[] = {
-        {"$eq",            OP_EQ            },
-        { "$ne",           OP_NE            },
-        { "$lt",           OP_LT            },
-        { "$lte",          OP_LTE           },
-        { "$gt",           OP_GT            },
-        { "$gte",          OP_GTE           },
-        { "$in",           OP_IN            },
-        { "$nin",          OP_NIN           },
-        { "$not",          OP_NOT           },
-        { "$exists",       OP_EXISTS        },
-        { "$type",         OP_TYPE          },
-        { "$size",         OP_SIZE          },
-        { "$mod",          OP_MOD           },
-        { "$all",          OP_ALL           },
-        { "$elemMatch",    OP_ELEM_MATCH    },
-        { "$regex",        OP_REGEX         },
-        { "$options",      OP_OPTIONS       },
-        { "$bitsAllSet",   OP_BITS_ALL_SET  },
-        { "$bitsAllClear", OP_BITS_ALL_CLEAR},
-        { "$bitsAnySet",   OP_BITS_ANY_SET  },
-        { "$bitsAnyClear", OP_BITS_ANY_CLEAR},
-        { "$comment",      OP_COMMENT       },
+        {"$eq",             OP_EQ            },
+        { "$ne",            OP_NE            },
+        { "$lt",            OP_LT            },
+        { "$lte",           OP_LTE           },
+        { "$gt",            OP_GT            },
+        { "$gte",           OP_GTE           },
+        { "$in",            OP_IN            },
+        { "$nin",           OP_NIN           },
+        { "$not",           OP_NOT           },
+        { "$exists",        OP_EXISTS        },
+        { "$type",          OP_TYPE          },
+        { "$size",          OP_SIZE          },
+        { "$mod",           OP_MOD           },
+        { "$all",           OP_ALL           },
+        { "$elemMatch",     OP_ELEM_MATCH    },
+        { "$regex",         OP_REGEX         },
+        { "$options",       OP_OPTIONS       },
+        { "$bitsAllSet",    OP_BITS_ALL_SET  },
+        { "$bitsAllClear",  OP_BITS_ALL_CLEAR},
+        { "$bitsAnySet",    OP_BITS_ANY_SET  },
+        { "$bitsAnyClear",  OP_BITS_ANY_CLEAR},
+        { "$comment",       OP_COMMENT       },
+        { "$near",          OP_NEAR          },
+        { "$nearSphere",    OP_NEAR          },
+        { "$geoNear",       OP_NEAR          },
+        { "$minDistance",   OP_DISTANCE      },
+        { "$maxDistance",   OP_DISTANCE      },
+        { "$uniqueDocs",    OP_DISTANCE      },
+        { "$geoWithin",     OP_REGION        },
+        { "$within",        OP_REGION        },
+        { "$geoIntersects", OP_REGION        },
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
@@ -212,17 +224,20 @@ static enum operator_name operator_named(bytes name)
 
 static status unknown_operator(struct filter_parser *p, bytes name)
 {
-    static const char *const places[] = { "$near", "$nearSphere", "$geoWithin", "$geoIntersects",
-                                          "$within" };
-
-    for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
-        if (is_named(name, places[i]))
-            return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
-                               "%s is not supported yet: this server has no geographic queries",
-                               places[i]);
-    }
     return fault_raise(p->arena, p->fault, ERROR_BadValue, "unknown operator: %.*s", (int)name.len,
                        (const char *)name.data);
+}
+
+/* A distance belongs to the $near beside it. */
+static status check_distance(struct filter_parser *p, bytes name, bytes operators)
+{
+    struct value near;
+
+    if (document_find(operators, "$near", &near) ||
+        document_find(operators, "$nearSphere", &near) ||
+        document_find(operators, "$geoNear", &near))
+        return STATUS_OK;
+    return unknown_operator(p, name);
 }
 
 /* *out stays NULL where the operator belongs to another one. */
@@ -280,6 +295,12 @@ static status parse_operator(struct filter_parser *p, bytes path, struct field o
         return filter_parse_bits(p, path, operator.value, BITS_ANY_CLEAR, out);
     case OP_COMMENT:
         return STATUS_OK;
+    case OP_NEAR:
+        return filter_parse_near(p, path, operator, operators, out);
+    case OP_DISTANCE:
+        return check_distance(p, operator.name, operators);
+    case OP_REGION:
+        return filter_parse_region(p, path, operator, operators, out);
     case OP_UNKNOWN:
         return unknown_operator(p, operator.name);
     }
@@ -419,10 +440,18 @@ status filter_parse_document(struct filter_parser *p, bytes filter, const struct
 status filter_parse(struct arena *arena, bytes filter, const struct formula_scope *scope,
                     const struct match **out, struct fault *fault)
 {
+    TRY(filter_parse_sorting(arena, filter, scope, out, fault));
+    return filter_refuse_near(arena, *out, fault);
+}
+
+status filter_parse_sorting(struct arena *arena, bytes filter, const struct formula_scope *scope,
+                            const struct match **out, struct fault *fault)
+{
     struct filter_parser parser = { .arena = arena, .fault = fault, .scope = scope };
 
     *out = NULL;
-    return filter_parse_document(&parser, filter, out);
+    TRY(filter_parse_document(&parser, filter, out));
+    return filter_check_near(arena, *out, fault);
 }
 
 status filter_parse_field(struct arena *arena, bytes path, struct value operand,
@@ -431,7 +460,8 @@ status filter_parse_field(struct arena *arena, bytes path, struct value operand,
     struct filter_parser parser = { .arena = arena, .fault = fault };
 
     *out = NULL;
-    return filter_parse_operand(&parser, path, operand, out);
+    TRY(filter_parse_operand(&parser, path, operand, out));
+    return filter_refuse_near(arena, *out, fault);
 }
 
 /* ---- partial indexes -------------------------------------------------------------------------------- */

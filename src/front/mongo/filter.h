@@ -19,6 +19,11 @@ struct formula_scope;
 /* `scope`: variables that $expr may use; NULL: none but the system's. */
 MUST_USE status filter_parse(struct arena *arena, bytes filter, const struct formula_scope *scope,
                              const struct match **out, struct fault *fault);
+/* The same where the documents are then found in the order of how near they are, if the filter says so; elsewhere
+ * that raises 5626500. */
+MUST_USE status filter_parse_sorting(struct arena *arena, bytes filter,
+                                     const struct formula_scope *scope, const struct match **out,
+                                     struct fault *fault);
 /* The operators of one field ({$gt: 1, $lt: 5}) or a value to equal, for a path; an empty path asks single
  * values (match_value). */
 MUST_USE status filter_parse_field(struct arena *arena, bytes path, struct value operand,

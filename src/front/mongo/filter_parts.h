@@ -49,5 +49,18 @@ MUST_USE status filter_parse_bits(struct filter_parser *p, bytes path, struct va
 /* filter_schema.c: $jsonSchema */
 MUST_USE status filter_parse_schema(struct filter_parser *p, struct value argument,
                                     const struct match **out);
+/* filter_geo.c: `operators` are all on the path */
+MUST_USE status filter_parse_region(struct filter_parser *p, bytes path, struct field operator,
+                                    bytes operators, const struct match **out);
+MUST_USE status filter_parse_near(struct filter_parser *p, bytes path, struct field operator,
+                                  bytes operators, const struct match **out);
+/* The point of a condition on nearness, a pair (which is_on_ball may be) or GeoJSON; *out is false if it is neither. */
+MUST_USE status filter_read_near_point(struct filter_parser *p, struct value value, bool is_on_ball,
+                                       struct geometry_wish *wish, bool *out);
+/* Raises BadValue if nearness is asked for somewhere inside of a filter, or twice. */
+MUST_USE status filter_check_near(struct arena *arena, const struct match *match,
+                                  struct fault *fault);
+MUST_USE status filter_refuse_near(struct arena *arena, const struct match *match,
+                                   struct fault *fault);
 
 #endif

@@ -67,6 +67,10 @@ static status prepare(struct command *command, const struct select_spec *spec, s
 {
     struct select *select;
 
+    if (match_near(spec->condition->match))
+        return command_fail(command, ERROR_NoQueryExecutionPlans,
+                            "error processing query: planner returned error: unable to find index "
+                            "for $geoNear query");
     TRY(ARENA_NEW(command->arena, 1, &select));
     select->command = command;
     select->formulas = condition_run(command, spec->condition, command->arena);

@@ -435,5 +435,7 @@ TEST(functions_shape, relations_of_random_shapes_agree_with_each_other)
         check_random_shapes(seed, SPACE_ROUND, true);
         check_random_shapes(seed, SPACE_FLAT, false);
         check_random_shapes(seed, SPACE_FLAT, true);
+        check_random_shapes(seed, SPACE_BALL, false);
+        check_random_shapes(seed, SPACE_BALL, true);
     }
 }

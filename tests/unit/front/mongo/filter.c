@@ -30,7 +30,7 @@ static const char *answer_of(struct table *t, bytes filter)
     bytes text;
     size_t found = 0;
 
-    status s = filter_parse(arena, filter, NULL, &match, &fault);
+    status s = filter_parse_sorting(arena, filter, NULL, &match, &fault);
     if (s.code != OK)
         return arena_format(arena, "error %d", fault.code ? fault.code : (int)s.code);
     for (size_t i = 0; i < t->count; i++) {
@@ -128,6 +128,24 @@ TEST(mongo_filter, the_deciding_position_is_reported)
 TEST(mongo_filter, expressions_compare_fields_of_a_document)
 {
     run_table("expressions");
+}
+
+TEST(mongo_filter, documents_lie_where_geography_says)
+{
+    run_table("geography");
+}
+
+TEST(mongo_filter, nearness_is_refused_where_nothing_is_sorted)
+{
+    struct arena *arena = arena_open(BUDGET);
+    struct fault fault = { 0 };
+    const struct match *match;
+    bytes filter;
+
+    CHECK_OK(json_read(arena, BYTES_LITERAL("{\"p\": {\"$near\": [1, 2]}}"), &filter));
+    CHECK_CODE(filter_parse(arena, filter, NULL, &match, &fault), INVALID);
+    CHECK_EQ(fault.code, 5626500, "the number that clients know");
+    arena_close(arena);
 }
 
 TEST(mongo_filter, a_partial_index_holds_what_its_filter_matches)
