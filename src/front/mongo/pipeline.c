@@ -310,6 +310,22 @@ status stage_not_yet(struct pipeline_parser *p, struct value argument)
                        "this stage is not supported yet; see docs/mongo-operators.md");
 }
 
+status stage_change_stream(struct pipeline_parser *p, struct value argument)
+{
+    (void)argument;
+    return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
+                       "$changeStream: this version of mayfly has no change streams; a tailable "
+                       "cursor on a capped collection follows what is inserted there");
+}
+
+status stage_search(struct pipeline_parser *p, struct value argument)
+{
+    (void)argument;
+    return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
+                       "$search, $searchMeta and $vectorSearch belong to MongoDB's hosted service; "
+                       "use $match with $text and a text index");
+}
+
 /* Where they may stand, they were taken off before. */
 status stage_output(struct pipeline_parser *p, struct value argument)
 {
