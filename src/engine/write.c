@@ -51,14 +51,41 @@ static void *table_find(const struct table *table, uint64_t hash, bytes key)
     return node ? node->item : NULL;
 }
 
+static status table_grow(struct table *table)
+{
+    struct table_node **old = table->buckets, *next;
+    size_t old_count = table->bucket_count;
+
+    TRY(ARENA_NEW(table->arena, 2 * old_count, &table->buckets));
+    table->bucket_count = 2 * old_count;
+    for (size_t i = 0; i < old_count; i++) {
+        struct table_node *turned = NULL;
+        for (struct table_node *node = old[i]; node; node = next) { /* the newest stays in front */
+            next = node->next;
+            node->next = turned;
+            turned = node;
+        }
+        for (struct table_node *node = turned; node; node = next) {
+            struct table_node **bucket = &table->buckets[node->hash & (table->bucket_count - 1)];
+            next = node->next;
+            node->next = *bucket;
+            *bucket = node;
+        }
+    }
+    return STATUS_OK;
+}
+
 static status table_put(struct table *table, uint64_t hash, bytes key, void *item)
 {
-    struct table_node **bucket = &table->buckets[hash & (table->bucket_count - 1)];
     struct table_node *node;
 
+    if (table->count >= table->bucket_count)
+        TRY(table_grow(table));
     TRY(ARENA_NEW(table->arena, 1, &node));
+    struct table_node **bucket = &table->buckets[hash & (table->bucket_count - 1)];
     *node = (struct table_node){ .next = *bucket, .hash = hash, .key = key, .item = item };
     *bucket = node;
+    table->count++;
     return STATUS_OK;
 }
 

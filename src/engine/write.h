@@ -9,6 +9,7 @@ struct table {
     struct arena *arena;
     struct table_node **buckets;
     size_t bucket_count; /* a power of two */
+    size_t count;
 };
 
 /* What a write does to one document: from what is stored to what will be. */
@@ -31,7 +32,8 @@ struct document_change {
     /* as the operations of this write see it */
     bool is_touched;
     bool is_visible;
-    bool is_reborn; /* it died before the commit, and an operation began a new life */
+    bool is_reborn;    /* it died before the commit, and an operation began a new life */
+    bool is_displaced; /* it leaves a bounded collection because others come */
     uint64_t visible_seq;
     uint64_t birth_seq;
 
@@ -73,6 +75,8 @@ struct bounds {
     int64_t documents, bytes; /* alive */
     struct arrival *first;    /* those that came first, as many as may have to leave */
     size_t count, room;
+    bool is_full;     /* something may have to leave; otherwise nothing was counted */
+    bool has_no_more; /* all that are alive are in `first` */
 };
 
 struct write {

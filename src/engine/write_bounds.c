@@ -6,11 +6,15 @@
  * as are too many, in the same commit. A write that brings more than fits keeps what it brought last.
  *
  * Changes of documents that are there take no turn: they may grow a collection past its bounds until something
- * comes. The dead count for nothing.
+ * comes. The dead count for nothing. Bounds that have become much tighter are reached over several writes: each
+ * makes as much leave as it brings and a little more, so that none of them waits for all of it.
  *
  * Keeps: turns are taken inside the gates and before latches, by collection id; whoever committed gives them back.
  * Start reading at bounds_enter(). */
 #include "engine/write.h"
+
+/* What one write makes leave, beside as much as it brings. */
+enum { LEAVE_DOCUMENTS = 1000, LEAVE_BYTES = 8 * 1024 * 1024 };
 
 static bool is_bounded(const struct collection *collection, const struct index **out)
 {
@@ -43,19 +47,30 @@ status bounds_check(struct arena *arena, const struct collection *collection,
 
 /* ---- what may have to leave -------------------------------------------------------------------------- */
 
-static status count_living(struct write *write, struct bounds *bounds)
+/* The dead among them, if there can be any. */
+static void count_all(struct write *write, struct bounds *bounds)
 {
-    const struct expiry_policy *policy = &bounds->collection->policy;
     struct collection_size size = collection_size(write->request, bounds->collection);
-    struct collection_figures figures;
 
     bounds->documents = (int64_t)size.documents;
     bounds->bytes = (int64_t)size.bytes;
+}
+
+/* As of now, whatever instant the request has fixed before: it may have written since. */
+static status leave_out_dead(struct write *write, struct bounds *bounds)
+{
+    const struct expiry_policy *policy = &bounds->collection->policy;
+    struct request now = *write->request;
+    struct collection_figures figures;
+
     /* Horizons that are left have dead ones behind them, which take no room but are still there. */
     if (policy->default_ttl == TTL_OFF && policy->rule_count == 0 &&
         policy->inheriting_horizon == INT64_MIN && policy->own_horizon == INT64_MIN)
         return STATUS_OK;
-    TRY(collection_figures(write->request, bounds->collection, &figures));
+    now.view = NULL;
+    status s = collection_figures(&now, bounds->collection, &figures);
+    request_loosen(&now);
+    TRY(s);
     bounds->documents = (int64_t)figures.documents;
     bounds->bytes = (int64_t)figures.bytes;
     return STATUS_OK;
@@ -124,8 +139,9 @@ static status look_at(struct write *write, struct storage_view *view, struct bou
                        bytes_from(key, ROW_INDEX_HEAD_BYTES + values_len), stamp.body_len);
 }
 
+/* Stops when enough may leave, or as much as one write may make leave. */
 static status find_first(struct write *write, struct bounds *bounds, uint32_t index_id,
-                         struct excess excess)
+                         struct excess excess, struct excess least)
 {
     struct storage *storage = write->request->engine->storage;
     struct buffer start = buffer_in(write->request->arena);
@@ -145,9 +161,13 @@ static status find_first(struct write *write, struct bounds *bounds, uint32_t in
     TRY_GOTO(storage_scan_open(storage, view, address(bounds->state->partition, SPACE_ROWS), &range,
                                &scan),
              done);
-    while (s.code == OK && is_excess(excess) && storage_scan_next(scan, &key, &value) &&
-           bytes_starts_with(key, prefix))
-        s = look_at(write, view, bounds, key, value, &excess);
+    while (s.code == OK && is_excess(excess) && !bounds->has_no_more &&
+           excess.documents > least.documents && excess.bytes > least.bytes) {
+        bounds->has_no_more = !storage_scan_next(scan, &key, &value) ||
+                              !bytes_starts_with(key, prefix);
+        if (!bounds->has_no_more)
+            s = look_at(write, view, bounds, key, value, &excess);
+    }
     if (s.code == OK)
         s = storage_scan_status(scan);
 done:
@@ -159,19 +179,27 @@ done:
 
 static status enter(struct write *write, struct bounds *bounds, const struct index *index)
 {
+    const struct index_definition *definition = &index->definition;
     int64_t documents = 0, size = 0;
 
     for (size_t i = 0; i < write->op_count; i++) {
         const struct write_op *op = &write->ops[i];
-        if (write->steps[i].collection != bounds->collection || !may_come(op))
+        if (write->steps[i].collection != bounds->collection || op->outcome.code != OK ||
+            op->kind == WRITE_DELETE)
             continue;
-        documents++;
+        documents += may_come(op);
         size += (int64_t)op->document.len;
     }
-    TRY(count_living(write, bounds));
-    struct excess excess = excess_of(&index->definition, bounds->documents + documents,
+    count_all(write, bounds);
+    if (!is_excess(excess_of(definition, bounds->documents + documents, bounds->bytes + size)))
+        return STATUS_OK;
+    TRY(leave_out_dead(write, bounds));
+    struct excess excess = excess_of(definition, bounds->documents + documents,
                                      bounds->bytes + size);
-    return is_excess(excess) ? find_first(write, bounds, index->id, excess) : STATUS_OK;
+    struct excess least = { .documents = excess.documents - documents - LEAVE_DOCUMENTS,
+                            .bytes = excess.bytes - size - LEAVE_BYTES };
+    bounds->is_full = is_excess(excess);
+    return bounds->is_full ? find_first(write, bounds, index->id, excess, least) : STATUS_OK;
 }
 
 static bool is_coming_to(const struct write *write, const struct collection_state *state)
@@ -241,6 +269,13 @@ static bool is_too_much(const struct bounds *bounds)
     return is_excess(excess_of(index, bounds->documents, bounds->bytes));
 }
 
+static void displace(struct document_change *change)
+{
+    change->is_touched = change->is_displaced = true;
+    change->is_visible = change->has_new = false;
+}
+
+/* One that an operation of this write has changed keeps its place in the order, and leaves like the others. */
 static status displace_stored(struct write *write, struct bounds *bounds,
                               const struct arrival *arrival)
 {
@@ -249,13 +284,18 @@ static status displace_stored(struct write *write, struct bounds *bounds,
     struct document_change *change;
 
     TRY(write_find_change(write, &step, &change));
-    if (change->is_touched || !was_alive(change))
+    if (!was_alive(change)) { /* deleted since it was counted */
+        bounds->documents--;
+        bounds->bytes -= arrival->body_len;
         return STATUS_OK;
-    change->is_touched = true;
-    change->is_visible = change->has_new = false;
+    }
+    if (change->is_touched && !change->has_new)
+        return STATUS_OK;
+    if (!change->is_touched)
+        write->leaving_count++;
     bounds->documents--;
-    bounds->bytes -= change->old.body_len;
-    write->leaving_count++;
+    bounds->bytes -= change->is_touched ? (int64_t)change->document.len : change->old.body_len;
+    displace(change);
     return STATUS_OK;
 }
 
@@ -272,20 +312,33 @@ static void displace_new(struct write *write, struct bounds *bounds)
         if (!change || change->state != bounds->state || !write->steps[i].is_birth ||
             !change->has_new || change == write->steps[last - 1].change)
             continue;
-        change->has_new = change->is_visible = false;
         bounds->documents--;
         bounds->bytes -= (int64_t)change->document.len;
+        displace(change);
     }
+}
+
+/* Upserts and inserts may have turned out to bring nothing. */
+static bool has_come(const struct write *write, const struct bounds *bounds)
+{
+    for (size_t i = 0; i < write->op_count; i++) {
+        const struct step_of_write *step = &write->steps[i];
+        if (step->change && step->is_birth && step->change->state == bounds->state)
+            return true;
+    }
+    return false;
 }
 
 status bounds_apply(struct write *write)
 {
     for (size_t i = 0; i < write->bounds_count; i++) {
         struct bounds *bounds = &write->bounds[i];
+        if (!bounds->is_full || !has_come(write, bounds))
+            continue;
         count_changes(write, bounds);
         for (size_t k = 0; k < bounds->count && is_too_much(bounds); k++)
             TRY(displace_stored(write, bounds, &bounds->first[k]));
-        if (is_too_much(bounds))
+        if (is_too_much(bounds) && bounds->has_no_more)
             displace_new(write, bounds);
     }
     return STATUS_OK;

@@ -296,7 +296,10 @@ static void count_operations(struct write *write)
 {
     struct metrics *metrics = write->request->engine->metrics;
 
-    metrics_add(metrics, METRIC_documents_displaced_total, write->leaving_count);
+    for (const struct document_change *change = write->changes; change; change = change->next) {
+        if (change->is_displaced && change->is_touched) /* otherwise it has died before */
+            metrics_add(metrics, METRIC_documents_displaced_total, 1);
+    }
     for (size_t i = 0; i < write->op_count; i++) {
         const struct write_op *op = &write->ops[i];
         if (op->outcome.code != OK)

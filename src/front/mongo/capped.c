@@ -74,33 +74,34 @@ void capped_append_options(struct buffer *out, struct capped_limits limits)
 
 /* ---- what is too much -------------------------------------------------------------------------------- */
 
-enum { TRIM_BATCH = 1000 };
+enum { TRIM_BATCH = 1000, TRIM_BYTES = 8 * 1024 * 1024 };
 
-/* The oldest documents, as many as are too many but not more than a batch; *count_out is how many. */
+/* The oldest documents, as many as are too many but not more than a batch. */
 static status trim_batch(struct command *command, const struct collection *collection,
-                         struct capped_limits limits, size_t *count_out)
+                         struct capped_limits limits, bool *has_more_out)
 {
     struct select_spec spec = { .collection = collection, .by = FIND_NATURAL };
     struct collection_figures figures;
     struct write_op *ops;
     struct select *select;
     struct select_row row;
+    size_t count = 0;
     bool has = true;
     status s;
 
-    *count_out = 0;
+    *has_more_out = false;
     TRY(ARENA_NEW(command->arena, TRIM_BATCH, &ops));
     TRY(condition_make(command, command->arena, argument_document((struct value){ 0 }), BYTES_NONE,
                        &spec.condition));
     TRY(collection_figures(&command->request, collection, &figures));
-    int64_t documents = (int64_t)figures.documents, size = (int64_t)figures.bytes;
+    int64_t documents = (int64_t)figures.documents, size = (int64_t)figures.bytes, taken = 0;
     TRY(select_open(command, &spec, &select));
-    while (*count_out < TRIM_BATCH &&
+    while (count < TRIM_BATCH && taken < TRIM_BYTES &&
            ((limits.max > 0 && documents > limits.max) || size > limits.size)) {
         TRY_GOTO(select_next(select, &row, &has), done);
         if (!has)
             break;
-        struct write_op *op = &ops[*count_out];
+        struct write_op *op = &ops[count];
         *op = (struct write_op){
             .collection = collection, .kind = WRITE_DELETE, .if_seq = row.seq, .own_ttl = TTL_ABSENT
         };
@@ -108,28 +109,31 @@ static status trim_batch(struct command *command, const struct collection *colle
         TRY_GOTO(arena_copy(command->arena, row.key.id, &op->key.id), done);
         documents--;
         size -= (int64_t)row.document.len;
-        ++*count_out;
+        taken += (int64_t)row.document.len;
+        count++;
     }
+    *has_more_out = has && (count == TRIM_BATCH || taken >= TRIM_BYTES);
     s = STATUS_OK;
 done:
     select_close(select);
     TRY(s);
     request_loosen(&command->request);
-    return *count_out ? document_write(&command->request, ops, *count_out, WRITE_EACH) : STATUS_OK;
+    return count ? document_write(&command->request, ops, count, WRITE_EACH) : STATUS_OK;
 }
 
-static status trim(struct command *command, bytes name)
+status capped_trim(struct command *command, bytes name)
 {
     const struct collection *collection;
-    size_t count = TRIM_BATCH;
+    bool has_more = true;
 
-    while (count == TRIM_BATCH) {
+    while (has_more) {
         arena_position mark = arena_mark(command->arena);
         TRY(command_renew(command));
         TRY(command_find(command, name, &collection));
         if (!collection || !capped_is(collection))
             return STATUS_OK;
-        TRY(trim_batch(command, collection, capped_limits(collection), &count));
+        TRY(trim_batch(command, collection, capped_limits(collection), &has_more));
+        TRY(command_check_time(command));
         arena_release(command->arena, mark);
     }
     return STATUS_OK;
@@ -199,7 +203,7 @@ status serve_convert_to_capped(struct command *command)
             TRY(s);
         TRY(index_build_await(command, name, index.name));
     }
-    return trim(command, name);
+    return capped_trim(command, name);
 }
 
 /* ---- cloneCollectionAsCapped ------------------------------------------------------------------------ */

@@ -22,6 +22,8 @@ void capped_index(struct capped_limits limits, struct index_definition *out);
 /* `capped`, `size` and `max`, as fields of the options of a collection. */
 void capped_append_options(struct buffer *out, struct capped_limits limits);
 
+/* What is too much leaves, oldest first, piece by piece; renews the request. */
+MUST_USE status capped_trim(struct command *command, bytes name);
 /* collMod: cappedSize and cappedMax; each may be missing. */
 MUST_USE status capped_modify(struct command *command, const struct collection *collection,
                               struct value size, struct value max);

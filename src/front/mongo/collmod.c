@@ -414,5 +414,8 @@ status serve_coll_mod(struct command *command)
         s = change.collection ? keep_settings(command, &change, table, given, KEPT_COUNT)
                               : STATUS_OK;
     }
+    if (s.code == OK &&
+        (given[CAPPED_SIZE].type != VALUE_MISSING || given[CAPPED_MAX].type != VALUE_MISSING))
+        s = capped_trim(command, change.name);
     return s;
 }

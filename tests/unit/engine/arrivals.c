@@ -166,6 +166,79 @@ TEST(arrivals, changed_bounds_hold_for_the_next_that_comes)
     world_close(&w);
 }
 
+TEST(arrivals, much_tighter_bounds_are_reached_over_several_writes)
+{
+    struct index_change change = { .name = BYTES_LITERAL("came"),
+                                   .sets_bounds = true,
+                                   .keep_documents = 2 };
+    enum { MANY = 2500, BATCH = 500 };
+    struct write_op ops[BATCH];
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "came: arrivals keep=5000; n: n");
+    for (int first = 1; first <= MANY; first += BATCH) {
+        struct request request = world_begin(&w);
+        for (int i = 0; i < BATCH; i++)
+            ops[i] = world_op(&request, "c", WRITE_INSERT, "{'_id':%d,'n':1}", first + i);
+        CHECK_OK(document_write(&request, ops, BATCH, WRITE_ALL_OR_NOTHING));
+        world_end(&request);
+    }
+    CHECK_OK(index_change(w.engine, w.arena, BYTES_LITERAL("db"), BYTES_LITERAL("c"), &change));
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3001}"), OK);
+    CHECK_EQ(world_figures(&w, "c").documents, MANY + 1 - 1001, "a piece of it");
+    CHECK(world_has(&w, "c", 3001));
+    CHECK(!world_has(&w, "c", 1001));
+    CHECK(world_has(&w, "c", 1002));
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3002}"), OK);
+    CHECK_WRITTEN(world_upsert(&w, "c", "{'_id':2500,'n':2}"), OK);
+    CHECK_EQ(world_figures(&w, "c").documents, MANY + 2 - 2002, "a change makes nothing leave");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3003}"), OK);
+    CHECK_SCAN(&w, "c", "came", "3002 3003");
+    world_close(&w);
+}
+
+TEST(arrivals, a_document_that_is_changed_in_the_same_write_leaves_in_its_turn)
+{
+    struct write_op ops[3];
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "came: arrivals keep=3; n: n");
+    for (int id = 1; id <= 3; id++)
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'n':1}", id), OK);
+    struct request request = world_begin(&w);
+    ops[0] = world_op(&request, "c", WRITE_REPLACE, "{'_id':1,'n':2}");
+    ops[1] = world_op(&request, "c", WRITE_INSERT, "{'_id':4}");
+    ops[2] = world_op(&request, "c", WRITE_INSERT, "{'_id':5}");
+    CHECK_OK(document_write(&request, ops, 3, WRITE_ALL_OR_NOTHING));
+    world_end(&request);
+    CHECK_SCAN(&w, "c", "came", "3 4 5");
+    CHECK_SCAN(&w, "c", "n", "4 5 3");
+    CHECK_LIVING(&w, "c", "3 4 5");
+    world_close(&w);
+}
+
+TEST(arrivals, several_writes_of_one_request_count_each_other)
+{
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "came: arrivals keep=5");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'at':@0}"), OK);
+    world_index_built(&w, "c", "at: at ttl=1000"); /* older documents lie in another lane now */
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2}"), OK);
+    struct request request = world_begin(&w);
+    CHECK_STRING(world_scan_in(&request, "c", "came"), "1 2");
+    for (int id = 3; id <= 9; id++) {
+        struct write_op op = world_op(&request, "c", WRITE_INSERT, "{'_id':%d}", id);
+        CHECK_OK(document_write(&request, &op, 1, WRITE_EACH));
+    }
+    world_end(&request);
+    CHECK_LIVING(&w, "c", "5 6 7 8 9");
+    world_close(&w);
+}
+
 enum { WRITERS = 4, EACH_WRITES = 150, KEPT = 20 };
 
 struct writer {

@@ -99,6 +99,8 @@ TEST(mongo_capped, options_are_checked_and_listed)
     CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch.1"), "");
     insert_ids(&f, "c", 1, 5);
     CHECK_STRING(ids_of(&f, ""), "[{\"_id\":4},{\"_id\":5}]");
+    CHECK_DONE(mongo_ask(&f, "{'collMod':'c','cappedMax':1}"));
+    CHECK_STRING(ids_of(&f, ""), "[{\"_id\":5}]");
     CHECK_FAULT(mongo_ask(&f, "{'collMod':'c','cappedSize':0}"), 2);
     CHECK_DONE(mongo_ask(&f, "{'create':'plain'}"));
     CHECK_FAULT(mongo_ask(&f, "{'collMod':'plain','cappedMax':3}"), 72);
