@@ -45,6 +45,10 @@
 #define LIMIT_TRANSACTIONS 1024
 #define LIMIT_TRANSACTION_OPERATIONS 100000
 #define LIMIT_TRANSACTION_BYTES (64 * 1024 * 1024)
+/* In memory: the operations, and the rows of documents and indexes that they make. All together may hold as much
+ * as a few. */
+#define LIMIT_TRANSACTION_HELD_BYTES (256 * 1024 * 1024)
+#define LIMIT_TRANSACTIONS_FULL 4
 #define LIMIT_TRANSACTION_COLLECTIONS 64
 #define LIMIT_TRANSACTION_WAIT_MS (60 * 1000)
 /* Documents that a reaper or an index build handles in one commit. */

@@ -41,6 +41,7 @@ struct engine_options {
     int purger_pause_s; /* 0: default */
     /* Living bytes in a lane from which on its dead leave with whole files only; 0: default (tests). */
     uint64_t mark_worth_bytes;
+    int64_t transaction_held_bytes; /* LIMIT_TRANSACTION_HELD_BYTES in its place; 0: that (tests) */
     unsigned
         helpers; /* threads that help with sifting; 0: as many as there are processors beside one */
     /* Documents that a sift looks at before it asks for help, however small the collection is; 0: default

@@ -36,6 +36,7 @@ struct transaction {
     struct arena *arena;     /* of the log */
     struct logged *first, **end;
     size_t count, bytes;
+    int64_t held; /* bytes of memory, about */
     uint64_t seq;
     struct intent *intents;
     const struct collection *adopted[LIMIT_TRANSACTION_COLLECTIONS];
@@ -74,6 +75,8 @@ static void let_go(struct transaction *t)
     if (t->base.engine)
         request_end(&t->base);
     t->state = OVER;
+    atomic_fetch_sub(&t->engine->transactions.held, t->held);
+    t->held = 0;
     atomic_fetch_sub(&t->engine->transactions.count, 1);
 }
 
@@ -323,10 +326,47 @@ static status check_room(struct transaction *t, const struct write *write)
         size += write->ops[i].document.len + write->ops[i].key.id.len;
     if (count <= LIMIT_TRANSACTION_OPERATIONS && size <= LIMIT_TRANSACTION_BYTES)
         return STATUS_OK;
-    return status_fail(write->request->arena, TOO_LARGE,
+    return status_fail(write->request->arena, TRANSACTION_FULL,
                        "the transaction would write %zu documents of %zu bytes; %d documents and "
                        "%d bytes are possible",
                        count, size, LIMIT_TRANSACTION_OPERATIONS, LIMIT_TRANSACTION_BYTES);
+}
+
+/* What is kept of the write: its operations, and the rows laid over. Beside its bytes a row costs a node. */
+static int64_t cost_of(const struct transaction *t, const struct write *write,
+                       const struct storage_batch *batch)
+{
+    enum { ROW_COST = 128, ROWS_OF_DOCUMENT = 4 };
+    size_t cost = storage_batch_bytes(t->storage, batch), rows = 0;
+
+    for (size_t i = 0; i < write->op_count; i++)
+        cost += write->ops[i].document.len + write->ops[i].key.partition.len +
+                write->ops[i].key.id.len + sizeof(struct logged);
+    for (const struct document_change *change = write->changes; change; change = change->next)
+        rows += change->entries.count + change->old_entries.count + ROWS_OF_DOCUMENT;
+    return (int64_t)(cost + rows * ROW_COST);
+}
+
+static status hold(struct transaction *t, struct arena *arena, int64_t more)
+{
+    struct transactions *all = &t->engine->transactions;
+    int64_t most = t->engine->options.transaction_held_bytes;
+
+    if (most == 0)
+        most = LIMIT_TRANSACTION_HELD_BYTES;
+    if (t->held + more > most)
+        return status_fail(arena, TRANSACTION_FULL,
+                           "the transaction would take %lld bytes of memory for its documents and "
+                           "their index entries; %lld are possible",
+                           (long long)(t->held + more), (long long)most);
+    int64_t together = atomic_fetch_add(&all->held, more) + more;
+    t->held += more; /* given back at the end in any case */
+    if (together > LIMIT_TRANSACTIONS_FULL * most)
+        return status_fail(arena, BUSY,
+                           "the open transactions would take %lld bytes of memory together; %lld "
+                           "are possible, try again",
+                           (long long)together, (long long)(LIMIT_TRANSACTIONS_FULL * most));
+    return STATUS_OK;
 }
 
 /* The first operation on a document is for the version that the transaction has seen, or for none. */
@@ -359,15 +399,30 @@ static status log_operation(struct transaction *t, const struct write_op *op, st
     return STATUS_OK;
 }
 
+static status log_operations(struct transaction *t, const struct write *write)
+{
+    for (size_t i = 0; i < write->op_count; i++) {
+        if (write->steps[i].change)
+            TRY(log_operation(t, &write->ops[i], write->steps[i].change->intent));
+    }
+    return STATUS_OK;
+}
+
 static status lay_over(struct transaction *t, struct write *write)
 {
     struct storage_batch *batch = storage_batch_open(t->storage);
+    status s;
 
+    if (!batch)
+        return status_of(OUT_OF_MEMORY, "the server has no memory for the write");
     for (struct document_change *change = write->changes; change; change = change->next) {
         if (change->is_touched)
             write_lay_rows(t->storage, batch, change);
     }
-    status s = storage_commit(t->storage, batch, NULL, 0, write->request->arena, NULL);
+    TRY_GOTO(hold(t, write->request->arena, cost_of(t, write, batch)), done);
+    TRY_GOTO(log_operations(t, write), done);
+    s = storage_commit(t->storage, batch, NULL, 0, write->request->arena, NULL);
+done:
     storage_batch_close(t->storage, batch);
     return s;
 }
@@ -378,11 +433,6 @@ status transaction_take(struct write *write)
     status s;
 
     TRY_GOTO(check_room(t, write), done);
-    for (size_t i = 0; i < write->op_count && s.code == OK; i++) {
-        if (write->steps[i].change)
-            s = log_operation(t, &write->ops[i], write->steps[i].change->intent);
-    }
-    TRY_GOTO(s, done);
     write_assign(write, &t->seq, t->base.now / 1000);
     s = lay_over(t, write);
 done:

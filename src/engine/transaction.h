@@ -20,8 +20,8 @@ struct transaction;
 MUST_USE status transaction_begin(struct engine *engine, int64_t lifetime_ms,
                                   struct transaction **out);
 /* A request inside the transaction, ended by request_end as any other. NOT_FOUND if it has ended; BUSY while
- * another request is inside. A write in it is CONFLICT if somebody else was faster, TOO_LARGE if the
- * transaction would hold too much; then abort it: what it did before the failure is still in it. */
+ * another request is inside. A write in it is CONFLICT if somebody else was faster, TRANSACTION_FULL if the
+ * transaction would hold too much, BUSY if all of them together would; then abort it: what it did before the failure is still in it. */
 MUST_USE status transaction_enter(struct transaction *transaction, struct arena *arena,
                                   struct request *out);
 /* Makes everything durable in one step, and waits for it; however it goes, the transaction has ended then.

@@ -9,6 +9,7 @@ struct transactions {
     pthread_mutex_t lock;
     struct transaction *open; /* lock */
     _Atomic size_t count;     /* raised before one takes its instant */
+    _Atomic int64_t held;     /* bytes, of all of them */
     struct intents intents;
 };
 

@@ -49,6 +49,7 @@ static unsigned http_status_of(status_code code)
     case PRECONDITION:
         return 412;
     case TOO_LARGE:
+    case TRANSACTION_FULL:
         return 413;
     case UNSUPPORTED:
         return 501;

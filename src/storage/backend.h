@@ -7,6 +7,9 @@
 
 #include "storage/storage.h"
 
+/* Of the memory backend: the batch lacks a row for want of memory, and its commit will say so. */
+void memory_batch_fail(struct storage_batch *batch);
+
 struct storage_backend {
     void (*close)(struct storage *storage);
 

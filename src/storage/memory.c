@@ -248,6 +248,7 @@ struct storage_batch {
     size_t count;
     size_t room;
     size_t size_bytes;
+    bool is_failed; /* there was no memory for a row: it cannot be committed */
 };
 
 static struct storage_batch *memory_batch_open(struct storage *storage)
@@ -268,6 +269,7 @@ static void memory_batch_clear(struct storage *storage, struct storage_batch *ba
     }
     batch->count = 0;
     batch->size_bytes = 0;
+    batch->is_failed = false;
 }
 
 static void memory_batch_close(struct storage *storage, struct storage_batch *batch)
@@ -283,12 +285,29 @@ static size_t memory_batch_bytes(const struct storage *storage, const struct sto
     return batch->size_bytes;
 }
 
+static bool batch_reserve(struct storage_batch *batch)
+{
+    size_t room = batch->room == 0 ? 16 : batch->room * 2;
+
+    if (batch->count < batch->room)
+        return true;
+    struct step *steps = memory_resize(batch->steps, room * sizeof(*steps));
+    if (steps == NULL)
+        return false;
+    batch->steps = steps;
+    batch->room = room;
+    return true;
+}
+
 static void batch_append(struct storage_batch *batch, struct step step)
 {
-    if (batch->count == batch->room) {
-        batch->room = batch->room == 0 ? 16 : batch->room * 2;
-        batch->steps = memory_resize(batch->steps, batch->room * sizeof(*batch->steps));
-        ASSERT(batch->steps != NULL);
+    bool is_whole = step.row != NULL && (step.kind != STEP_DELETE_RANGE || step.end != NULL);
+
+    if (!is_whole || !batch_reserve(batch)) {
+        tree_row_release(step.row);
+        tree_row_release(step.end);
+        batch->is_failed = true;
+        return;
     }
     batch->steps[batch->count++] = step;
     batch->size_bytes += step.row->key_len + step.row->value_len;
@@ -305,6 +324,11 @@ static void append_row(struct storage_batch *batch, enum step_kind kind, struct 
                                        .space = where.space,
                                        .row = tree_row_make(full_key_bytes(&full), value) });
     full_key_release(&full);
+}
+
+void memory_batch_fail(struct storage_batch *batch)
+{
+    batch->is_failed = true;
 }
 
 static void memory_put(struct storage *storage, struct storage_batch *batch,
@@ -361,7 +385,9 @@ static struct tree *apply_add(struct tree *root, const struct tree_row *delta)
         return tree_delete(root, key);
     uint8_t encoded[COUNTERS_BYTES];
     storage_counters_encode(sum, encoded);
-    return tree_put(root, tree_row_make(key, bytes_of(encoded, sizeof(encoded))));
+    struct tree_row *row = tree_row_make(key, bytes_of(encoded, sizeof(encoded)));
+    ASSERT(row != NULL); /* a few bytes, when the commit can no longer be given up */
+    return tree_put(root, row);
 }
 
 static struct tree *apply_step(struct tree *root, const struct step *step)
@@ -385,6 +411,8 @@ static status memory_commit(struct storage *storage, struct storage_batch *batch
     struct memory_storage *memory = memory_of(storage);
 
     (void)arena;
+    if (batch->is_failed)
+        return status_of(OUT_OF_MEMORY, "the server has no memory for the rows");
     pthread_mutex_lock(&memory->write_lock);
     struct roots fresh = hold_roots(memory);
     for (size_t i = 0; i < batch->count; i++) {

@@ -219,7 +219,10 @@ static void overlay_put(struct storage *storage, struct storage_batch *batch,
 {
     uint8_t *marked = memory_take(value.len + 1);
 
-    ASSERT(marked != NULL); /* as in memory.c, which takes as much for the row */
+    if (marked == NULL) {
+        memory_batch_fail(batch);
+        return;
+    }
     marked[0] = MARK_THERE;
     memcpy(marked + 1, value.data, value.len);
     storage_put(overlay_of(storage)->above, batch, where, key, bytes_of(marked, value.len + 1));

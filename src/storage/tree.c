@@ -25,7 +25,8 @@ struct tree_row *tree_row_make(bytes key, bytes value)
 {
     struct tree_row *row = memory_take(sizeof(*row) + key.len + value.len);
 
-    ASSERT(row != NULL);
+    if (row == NULL)
+        return NULL;
     atomic_init(&row->owners, 1);
     row->key_len = key.len;
     row->value_len = value.len;

@@ -14,6 +14,7 @@ struct tree_row {
     uint8_t data[];
 };
 
+/* NULL without memory. */
 struct tree_row *tree_row_make(bytes key, bytes value);
 struct tree_row *tree_row_retain(struct tree_row *row);
 void tree_row_release(struct tree_row *row);

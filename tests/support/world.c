@@ -106,6 +106,7 @@ static status open_engine(struct world *w)
         .mark_worth_bytes = w->mark_worth_bytes,
         .helpers = w->helpers,
         .sift_alone = w->sift_alone,
+        .transaction_held_bytes = w->transaction_held_bytes,
     };
     const status s = engine_open(w->storage, w->sweep, &options, w->arena, &w->engine);
     if (s.code != OK) {

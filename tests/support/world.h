@@ -46,8 +46,9 @@ struct world {
     struct transaction *inside; /* NULL, or the transaction inside of which all helpers work */
     index_predicate *predicate; /* NULL: "is the field of this name 1?" */
     bool is_threaded;           /* the engine purges and builds by itself; set before a start */
-    unsigned helpers;           /* of the engine's options, as the two below */
+    unsigned helpers;           /* of the engine's options, as those below */
     uint64_t sift_alone;
+    int64_t transaction_held_bytes;
     uint64_t mark_worth_bytes; /* of the engine's options; set before a start */
     char path[PATH_MAX];
 };

@@ -66,6 +66,7 @@ static enum failure_kind kind_of(status_code code)
     case PRECONDITION:
         return FAIL_PRECONDITION;
     case TOO_LARGE:
+    case TRANSACTION_FULL:
         return FAIL_TOO_LARGE;
     case CONFLICT:
         return FAIL_RETRY;

@@ -74,6 +74,8 @@ static enum error_code code_of(status_code code)
         return ERROR_WriteConflict;
     case TOO_LARGE:
         return ERROR_BSONObjectTooLarge;
+    case TRANSACTION_FULL:
+        return ERROR_TransactionTooLarge;
     case OUT_OF_MEMORY:
         return ERROR_ExceededMemoryLimit;
     case BUSY: /* one that clients try again by themselves */

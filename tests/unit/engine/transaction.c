@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 enum { LIFETIME_MS = 60000 };
 
@@ -421,11 +422,80 @@ TEST(transaction, too_much_in_one_is_refused)
         op.document = bytes_of(large, LEN);
         s = document_write(&request, &op, 1, WRITE_ALL_OR_NOTHING);
     }
-    CHECK_EQ(s.code, TOO_LARGE, "");
+    CHECK_EQ(s.code, TRANSACTION_FULL, "");
     CHECK_EQ(count, 4, "");
     world_end(&request);
     give_up(&w, t);
     CHECK_LIVING(&w, "c", "");
+    world_close(&w);
+}
+
+static void open_narrow(struct world *w, int64_t held_bytes)
+{
+    world_prepare(w, ON_MEMORY);
+    w->transaction_held_bytes = held_bytes;
+    CHECK_OK(world_start(w));
+    CHECK_OK(database_create(w->engine, w->arena, BYTES_LITERAL("db"), BYTES_NONE));
+}
+
+/* Writes into the transaction until it is refused; how often it was not. */
+static int fill(struct world *w, const char *collection, status_code want)
+{
+    struct written last = { .code = OK };
+    int count = 0;
+
+    for (; last.code == OK && count < 1000; count++)
+        last = world_insert(w, collection, "{'_id':%d,'n':[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]}",
+                            count);
+    CHECK_EQ(last.code, want, "after %d", count);
+    return count - 1;
+}
+
+TEST(transaction, the_entries_of_indexes_count_for_what_one_may_hold)
+{
+    struct world w;
+
+    open_narrow(&w, 100000);
+    world_collection(&w, "plain", TTL_OFF, "");
+    world_collection(&w, "indexed", TTL_OFF, "n: n");
+    struct transaction *t = begin(&w);
+    int plain = fill(&w, "plain", TRANSACTION_FULL);
+    give_up(&w, t);
+    t = begin(&w);
+    int indexed = fill(&w, "indexed", TRANSACTION_FULL);
+    give_up(&w, t);
+    CHECK_THAT(indexed > 0 && indexed * 2 < plain, "%d with entries, %d without", indexed, plain);
+    world_close(&w);
+}
+
+TEST(transaction, all_that_are_open_share_one_budget)
+{
+    struct transaction *open[LIMIT_TRANSACTIONS_FULL], *late;
+    struct world w;
+    char name[8];
+
+    open_narrow(&w, 50000);
+    for (int i = 0; i <= LIMIT_TRANSACTIONS_FULL; i++) {
+        snprintf(name, sizeof(name), "c%d", i);
+        world_collection(&w, name, TTL_OFF, "");
+    }
+    for (int i = 0; i < LIMIT_TRANSACTIONS_FULL; i++) {
+        snprintf(name, sizeof(name), "c%d", i);
+        open[i] = begin(&w);
+        CHECK(fill(&w, name, TRANSACTION_FULL) > 0);
+        step_outside(&w);
+    }
+    late = begin(&w);
+    CHECK(fill(&w, name, CONFLICT) == 0);
+    snprintf(name, sizeof(name), "c%d", LIMIT_TRANSACTIONS_FULL);
+    fill(&w, name, BUSY);
+    give_up(&w, late);
+    CHECK_OK(commit(&w, open[0]));
+    late = begin(&w);
+    CHECK(fill(&w, name, TRANSACTION_FULL) > 0);
+    give_up(&w, late);
+    for (int i = 1; i < LIMIT_TRANSACTIONS_FULL; i++)
+        give_up(&w, open[i]);
     world_close(&w);
 }
 

@@ -405,3 +405,20 @@ TEST(mongo_transaction, one_that_is_open_at_a_restart_was_never_there)
     CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1},{\"_id\":2},{\"_id\":3}]");
     mongo_face_close(&f);
 }
+
+TEST(mongo_transaction, one_that_would_hold_too_much_fails_as_a_whole)
+{
+    struct mongo_face f;
+
+    open_with_three(&f);
+    f.world.transaction_held_bytes = 2000;
+    mongo_face_restart(&f);
+    CHECK_DONE(FIRST(&f, "s", 1, "'insert':'c','documents':[{'_id':4}]"));
+    struct mongo_answer a =
+        STATEMENT(&f, "s", 1, "'insert':'c','documents':[{'_id':5},{'_id':6},{'_id':7},{'_id':8}]");
+    CHECK_FAULT(a, 257);
+    CHECK_STRING(mongo_text(&f, &a, "codeName"), "\"TransactionTooLarge\"");
+    CHECK_STRING(label(&f, a), "");
+    CHECK_FAULT(COMMIT(&f, "s", 1), 251);
+    mongo_face_close(&f);
+}
