@@ -64,12 +64,24 @@ void transactions_destroy(struct transactions *all)
     pthread_mutex_destroy(&all->lock);
 }
 
-/* Under the lock, or before anybody knows it. */
-static void let_go(struct transaction *t)
+/* What one held in memory, which may be much: given back when no lock is held any more. */
+struct remains {
+    struct storage *storage;
+    struct arena *arena;
+};
+
+static void remains_give(struct remains remains)
 {
+    storage_close(remains.storage);
+    arena_close(remains.arena);
+}
+
+/* Under the lock, or before anybody knows it. */
+static struct remains let_go(struct transaction *t)
+{
+    struct remains remains = { .storage = t->storage, .arena = t->arena };
+
     intents_give(&t->engine->transactions.intents, &t->intents);
-    storage_close(t->storage);
-    arena_close(t->arena);
     t->storage = NULL;
     t->arena = NULL;
     if (t->base.engine)
@@ -78,17 +90,18 @@ static void let_go(struct transaction *t)
     atomic_fetch_sub(&t->engine->transactions.held, t->held);
     t->held = 0;
     atomic_fetch_sub(&t->engine->transactions.count, 1);
+    return remains;
 }
 
 /* Under the lock. */
-static void end(struct transaction *t)
+static struct remains end(struct transaction *t)
 {
     struct transactions *all = &t->engine->transactions;
 
     *(t->previous ? &t->previous->next : &all->open) = t->next;
     if (t->next)
         t->next->previous = t->previous;
-    let_go(t);
+    return let_go(t);
 }
 
 static void enlist(struct transaction *t)
@@ -166,7 +179,7 @@ status transaction_begin(struct engine *engine, int64_t lifetime_ms, struct tran
     status s = is_too_many ? status_of(BUSY, "too many transactions are open; try again")
                            : open_parts(t);
     if (s.code != OK) {
-        let_go(t);
+        remains_give(let_go(t));
         memory_give(t);
         return s;
     }
@@ -183,10 +196,10 @@ static status has_ended(void)
 }
 
 /* Under the lock. */
-static status claim(struct transaction *t)
+static status claim(struct transaction *t, struct remains *remains_out)
 {
     if (t->state == OPEN && expiry_is_due(t->ends_at, clock_now(t->engine->options.clock)))
-        end(t);
+        *remains_out = end(t);
     if (t->state == OVER)
         return has_ended();
     if (t->state == INSIDE)
@@ -197,9 +210,12 @@ static status claim(struct transaction *t)
 
 static status enter(struct transaction *t)
 {
+    struct remains remains = { 0 };
+
     pthread_mutex_lock(&t->engine->transactions.lock);
-    status s = claim(t);
+    status s = claim(t, &remains);
     pthread_mutex_unlock(&t->engine->transactions.lock);
+    remains_give(remains);
     return s;
 }
 
@@ -215,28 +231,32 @@ status transaction_enter(struct transaction *t, struct arena *arena, struct requ
 
 void transaction_leave(struct transaction *t)
 {
-    pthread_mutex_lock(&t->engine->transactions.lock);
+    struct transactions *all = &t->engine->transactions; /* the owner may free `t` at the end */
+    struct remains remains = { 0 };
+
+    pthread_mutex_lock(&all->lock);
     ASSERT(t->state == INSIDE);
     t->state = OPEN;
     if (t->is_doomed)
-        end(t);
-    pthread_mutex_unlock(&t->engine->transactions.lock);
+        remains = end(t);
+    pthread_mutex_unlock(&all->lock);
+    remains_give(remains);
 }
 
 /* Under the lock. */
-static void abort_one(struct transaction *t)
+static struct remains abort_one(struct transaction *t)
 {
     if (t->state == INSIDE)
         t->is_doomed = true;
-    else if (t->state == OPEN)
-        end(t);
+    return t->state == OPEN ? end(t) : (struct remains){ 0 };
 }
 
 void transaction_abort(struct transaction *t)
 {
     pthread_mutex_lock(&t->engine->transactions.lock);
-    abort_one(t);
+    struct remains remains = abort_one(t);
     pthread_mutex_unlock(&t->engine->transactions.lock);
+    remains_give(remains);
 }
 
 void transaction_close(struct transaction *t)
@@ -248,20 +268,30 @@ void transaction_close(struct transaction *t)
     memory_give(t);
 }
 
+/* Ends one whose lifetime is over; false if there is none. */
+static bool expire_one(struct transactions *all, time_ms now)
+{
+    struct remains remains = { 0 };
+
+    pthread_mutex_lock(&all->lock);
+    struct transaction *t = all->open;
+    while (t && (t->is_doomed || !expiry_is_due(t->ends_at, now)))
+        t = t->next;
+    if (t)
+        remains = abort_one(t);
+    pthread_mutex_unlock(&all->lock);
+    remains_give(remains);
+    return t != NULL;
+}
+
 void transactions_expire(struct engine *engine)
 {
-    struct transactions *all = &engine->transactions;
     time_ms now = clock_now(engine->options.clock);
 
-    if (atomic_load(&all->count) == 0)
+    if (atomic_load(&engine->transactions.count) == 0)
         return;
-    pthread_mutex_lock(&all->lock);
-    for (struct transaction *t = all->open, *next; t; t = next) {
-        next = t->next;
-        if (expiry_is_due(t->ends_at, now))
-            abort_one(t);
-    }
-    pthread_mutex_unlock(&all->lock);
+    while (expire_one(&engine->transactions, now))
+        continue;
 }
 
 /* ---- collections ------------------------------------------------------------------------------------ */
@@ -487,7 +517,8 @@ status transaction_commit(struct transaction *t, struct arena *arena, const stru
     TRY(enter(t));
     status s = write_log(t, arena, note, seq_out);
     pthread_mutex_lock(&t->engine->transactions.lock);
-    end(t);
+    struct remains remains = end(t);
     pthread_mutex_unlock(&t->engine->transactions.lock);
+    remains_give(remains);
     return s;
 }
