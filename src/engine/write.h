@@ -5,6 +5,13 @@
 #include "engine/index.h"
 #include "engine/state.h"
 
+struct table_node {
+    struct table_node *next;
+    uint64_t hash;
+    bytes key;
+    void *item;
+};
+
 struct table {
     struct arena *arena;
     struct table_node **buckets;
@@ -99,6 +106,12 @@ struct write {
     write_done *done;
     void *context;
 };
+
+/* write_table.c */
+MUST_USE status table_open(struct arena *arena, size_t expected, struct table *out);
+/* NULL if there is none. */
+void *table_find(const struct table *table, uint64_t hash, bytes key);
+MUST_USE status table_put(struct table *table, uint64_t hash, bytes key, void *item);
 
 /* write.c */
 MUST_USE status write_prepare(struct request *request, struct write_op *ops, size_t count,
