@@ -177,7 +177,9 @@ status find_open(const struct find_request *wanted, struct find **out)
     find->scratch = arena_open(LIMIT_QUERY_ROW_BYTES);
     if (!find->scratch)
         return status_of(OUT_OF_MEMORY, "there is no memory to find documents");
-    find->matching = (struct matching){ .scratch = find->scratch, .formulas = wanted->formulas };
+    find->matching = (struct matching){ .scratch = find->scratch,
+                                        .formulas = wanted->formulas,
+                                        .search = wanted->search };
     status s = begin(find);
     if (s.code != OK) {
         find_close(find);
@@ -424,6 +426,7 @@ static void fill_row(const struct find *f, struct find_row *out)
     out->seq = f->document.seq;
     out->has_position = f->matching.has_position;
     out->position = f->matching.position;
+    out->score = f->matching.score;
 }
 
 /* Loads the document of the row and asks the condition. */
@@ -495,7 +498,8 @@ static status collect(struct find *f)
         TRY(take_row(f, &row, &is_wanted));
         if (!is_wanted)
             continue;
-        TRY(order_key(f->wanted.order, f->scratch, row.document, &entry.order_key));
+        TRY(order_key_scored(f->wanted.order, f->scratch, row.document, row.score.value,
+                             &entry.order_key));
         if (entry.order_key.len > LIMIT_QUERY_SORT_KEY_BYTES)
             entry.order_key.len = LIMIT_QUERY_SORT_KEY_BYTES;
         TRY(entry_key(f, row.key, &entry.key));

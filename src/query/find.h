@@ -40,6 +40,7 @@ struct find_request {
     const struct order *order;    /* NULL: as they come */
     const struct find_view *view; /* NULL: as they are stored */
     struct formula_run *formulas; /* for conditions with formulas; may be NULL */
+    const struct search *search;  /* for a condition that searches texts; may be NULL otherwise */
     bytes after;                  /* a position; empty: from the beginning */
     uint64_t wanted;              /* rows that will be asked for at most; 0: unknown */
     bool is_reverse;              /* without an order: backwards */
@@ -66,6 +67,7 @@ struct find_row {
     /* Which element of an array has decided, see struct matching. */
     bool has_position;
     size_t position;
+    struct row_score score;
 };
 
 enum find_access { FIND_ACCESS_NOTHING, FIND_ACCESS_POINTS, FIND_ACCESS_KEYS, FIND_ACCESS_INDEX };
@@ -96,6 +98,7 @@ struct find_way {
     bytes wildcard;            /* that path; empty: none is used */
     bool is_reverse;
     bool is_exact; /* keys alone decide the condition */
+    bytes search;  /* what is searched for in texts, see search_tell(); empty: nothing */
     bytes bounds;  /* {field: ["[1, 5)", ...]}, by the fields of the index, or the key field */
 };
 

@@ -11,6 +11,10 @@
  * Pure apart from the arena. */
 #include "query/find_parts.h"
 
+#include <stdlib.h>
+
+#include "query/search.h"
+
 static bool is_whole(enum index_part part)
 {
     return part != PART_VALUE && part != PART_HASHED;
@@ -140,6 +144,60 @@ status find_wildcard_choose(const struct find_request *wanted, struct arena *are
     return STATUS_OK;
 }
 
+/* ---- texts ------------------------------------------------------------------------------------------- */
+
+/* What all documents that fulfil the condition are searched for; not what only some of them are. */
+static const struct search_wish *common_wish(const struct match *match)
+{
+    const struct search_wish *wish = NULL;
+
+    if (!match || match->kind == MATCH_TEXT)
+        return match ? match->wish : NULL;
+    for (size_t i = 0; match->kind == MATCH_AND && i < match->count && !wish; i++)
+        wish = common_wish(match->parts[i]);
+    return wish;
+}
+
+static int compare_points(const void *a, const void *b)
+{
+    return bytes_compare(((const struct find_range *)a)->start,
+                         ((const struct find_range *)b)->start);
+}
+
+/* One of the words is there. */
+static status words_ranges(const struct find_request *wanted, struct arena *arena,
+                           const struct index_field *field, struct find_ranges **out)
+{
+    const struct search_wish *wish = common_wish(wanted->match);
+    struct find_ranges *ranges;
+    struct search *search;
+
+    *out = NULL;
+    if (!wish)
+        return STATUS_OK;
+    TRY(search_open(arena, wish, field, &search));
+    struct search_terms terms = search_terms(search);
+    TRY(ARENA_NEW(arena, 1, &ranges));
+    TRY(ARENA_NEW(arena, terms.count, &ranges->items));
+    ranges->leaf_count = 1;
+    for (size_t i = 0; i < terms.count; i++)
+        ranges->items[ranges->count++] = (struct find_range){ .start = terms.items[i],
+                                                              .end = terms.items[i],
+                                                              .is_end_inclusive = true,
+                                                              .is_point = true };
+    if (ranges->count > 1)
+        qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_points);
+    /* Long words that were cut may be the same. */
+    size_t kept = 0;
+    for (size_t i = 0; i < ranges->count; i++) {
+        if (kept == 0 || compare_points(&ranges->items[kept - 1], &ranges->items[i]) != 0)
+            ranges->items[kept++] = ranges->items[i];
+    }
+    ranges->count = kept;
+    *out = ranges;
+    return STATUS_OK;
+}
+
 status find_part_ranges(const struct find_request *wanted, struct arena *arena,
                         const struct find_part *part, struct find_ranges **out)
 {
@@ -159,6 +217,7 @@ status find_part_ranges(const struct find_request *wanted, struct arena *arena,
             arena, wanted->match,
             &(struct find_ranges_at){ part->path, field->order, part->is_single }, out);
     case PART_WORDS:
+        return words_ranges(wanted, arena, field, out);
     case PART_CELLS:
     case PART_KINDS:
         break;

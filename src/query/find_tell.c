@@ -2,6 +2,7 @@
  *
  * Threads: pure apart from the arena. Start reading at find_tell(). */
 #include "query/find_parts.h"
+#include "query/search.h"
 
 /* Stretches shown for one field. */
 enum { SHOWN_MAX = 100 };
@@ -110,6 +111,15 @@ static status tell_bounds(const struct find_request *wanted, struct arena *arena
     return buffer_finish(&bounds, out);
 }
 
+static bool has_words(const struct index *index)
+{
+    for (size_t i = 0; index && i < index->definition.field_count; i++) {
+        if (index->definition.fields[i].part == PART_WORDS)
+            return true;
+    }
+    return false;
+}
+
 status find_tell(const struct find *find, struct arena *arena, struct find_way **out,
                  size_t *count_out)
 {
@@ -132,6 +142,8 @@ status find_tell(const struct find *find, struct arena *arena, struct find_way *
             .is_reverse = plan->is_reverse,
             .is_exact = plan->is_exact,
         };
+        if (has_words(plan->index) && find_wanted(find)->search)
+            TRY(search_tell(find_wanted(find)->search, arena, &ways[i].search));
         TRY(tell_bounds(find_wanted(find), arena, plan, &ways[i].bounds));
     }
     *out = ways;

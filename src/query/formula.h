@@ -49,13 +49,20 @@ struct formula {
 
 enum { FORMULA_VARIABLES_MAX = 64 };
 
+/* How well a row fits a search; it is known only of what a search has found. */
+struct row_score {
+    bool is_known;
+    double value;
+};
+
 /* The computing of formulas for many rows. Results live in `arena` until the caller gives it back. */
 struct formula_run {
     struct arena *arena;
     time_ms now;
     struct random *random;
     struct value root, current;
-    struct value *variables; /* FORMULA_VARIABLES_MAX, may be NULL where none are used */
+    struct value *variables;       /* FORMULA_VARIABLES_MAX, may be NULL where none are used */
+    const struct row_score *score; /* of the row; may be NULL */
     /* On INVALID: the number by which clients know the reason; 0 if they know none. */
     int32_t refusal;
 };

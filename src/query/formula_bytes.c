@@ -66,8 +66,9 @@ status formula_timestamp_second(const struct formula *call, struct formula_run *
 status formula_metadata(const struct formula *call, struct formula_run *run, struct value *out)
 {
     (void)call;
-    (void)out;
-    return formula_refuse(run, 40218,
-                          "query requires text score metadata, but it is not available: this "
-                          "server has no text search");
+    if (!run->score || !run->score->is_known)
+        return formula_refuse(run, 40218,
+                              "query requires text score metadata, but it is not available: search "
+                              "with $text first");
+    return value_of_double(run->arena, run->score->value, out);
 }

@@ -6,15 +6,15 @@
  * Threads: pure apart from the arena; called by every thread that writes. Start reading at query_index_values(). */
 #include "query/index_values.h"
 
+#include "query/search.h"
+
 status query_index_values(void *context, struct arena *arena, const struct index_field *field,
                           bytes document, struct index_values *out)
 {
     (void)context;
-    (void)arena;
-    (void)document;
-    (void)out;
     switch (field->part) {
     case PART_WORDS:
+        return search_index_values(arena, field, document, out);
     case PART_CELLS:
     case PART_VALUE:
     case PART_HASHED:

@@ -8,6 +8,7 @@
  * Threads: a tree is immutable; a matching belongs to its request. Start reading at match_document(). */
 #include "query/match_parts.h"
 #include "query/schema.h"
+#include "query/search.h"
 
 #include <math.h>
 
@@ -249,6 +250,31 @@ static status match_not(const struct match *m, struct matching *matching,
     return STATUS_OK;
 }
 
+static status match_text(struct matching *matching, bytes document, bool *out)
+{
+    *out = false;
+    if (!matching->search)
+        return status_of(INVALID,
+                         "a text search needs documents of a collection with a text index");
+    TRY(search_document(matching->search, matching->scratch, document, out,
+                        &matching->score.value));
+    matching->score.is_known = true;
+    return STATUS_OK;
+}
+
+const struct search_wish *match_wish(const struct match *match)
+{
+    const struct search_wish *found = NULL;
+
+    if (!match || match->kind == MATCH_TEXT)
+        return match ? match->wish : NULL;
+    if (match->kind != MATCH_AND && match->kind != MATCH_OR)
+        return NULL;
+    for (size_t i = 0; i < match->count && !found; i++)
+        found = match_wish(match->parts[i]);
+    return found;
+}
+
 static struct value whole_of(const struct subject *subject)
 {
     if (subject->is_value)
@@ -271,6 +297,8 @@ static status match_subject(const struct match *m, struct matching *matching,
     case MATCH_NOR:
     case MATCH_NOT:
         return match_not(m, matching, subject, out);
+    case MATCH_TEXT:
+        return match_text(matching, subject->document, out);
     case MATCH_FORMULA:
         return match_ask_formula(m, matching, subject->document, out);
     case MATCH_SCHEMA:
@@ -305,6 +333,7 @@ status match_document(const struct match *match, struct matching *matching, byte
     *out = false;
     matching->steps = 0;
     matching->has_position = false;
+    matching->score.is_known = false;
     return match_subject(match, matching, &subject, out);
 }
 

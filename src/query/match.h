@@ -30,6 +30,7 @@ enum match_kind {
     MATCH_OR,
     MATCH_NOR,
     MATCH_NOT,     /* of parts[0] */
+    MATCH_TEXT,    /* fits the search, see struct matching */
     MATCH_FORMULA, /* `formula` is neither false, null, missing nor zero */
     MATCH_SCHEMA,  /* the whole fulfils `schema` */
     /* leaves with `path`; inside MATCH_ELEMENT_IS the path is empty and the element itself is asked */
@@ -75,6 +76,7 @@ struct match {
     const uint64_t *positions; /* of bits, ascending */
     size_t position_count;
     const struct formula *formula;
+    const struct search_wish *wish; /* MATCH_TEXT */
     const struct schema *schema;
     const struct geometry_wish *geometry;
 };
@@ -83,11 +85,14 @@ struct match {
 struct matching {
     struct arena *scratch;        /* used and given back */
     struct formula_run *formulas; /* how formulas are computed; NULL if there are none */
+    const struct search
+        *search; /* the one of the condition, bound to an index; NULL if there is none */
     /* Results of the last match_document that was true: the position in the first array that was entered
      * element by element and decided. */
     bool has_position;
     size_t position;
-    uint64_t steps; /* so far, bounded for each document */
+    struct row_score score; /* of the search */
+    uint64_t steps;         /* so far, bounded for each document */
     /* The same of a condition on nearness: how near, in the unit of the wish, and what is so near. */
     double distance;
     struct value nearest;
@@ -118,6 +123,8 @@ MUST_USE status match_leaf(struct arena *arena, enum match_kind kind, bytes path
 /* Sorts the values that were put into a MATCH_IN and takes the doubles out. */
 void match_sort_values(struct value *values, size_t *count);
 
+/* What is searched for in a condition; NULL: nothing. */
+const struct search_wish *match_wish(const struct match *match);
 uint32_t match_type_bit(enum value_type type);
 /* Do the two belong to one kind, so that they can be equal or ordered? */
 bool match_is_same_kind(struct value a, struct value b);

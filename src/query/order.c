@@ -9,6 +9,9 @@
 
 #include "query/match_parts.h"
 
+/* A name that no order has. */
+#define SCORE_NAME "$score"
+
 status order_make(struct arena *arena, const struct order_part *parts, size_t count,
                   const struct order **out)
 {
@@ -26,11 +29,15 @@ status order_make(struct arena *arena, const struct order_part *parts, size_t co
     TRY(ARENA_NEW(arena, count, &fields));
     TRY(ARENA_NEW(arena, count, &index->paths));
     for (size_t i = 0; i < count; i++) {
-        copies[i] = parts[i];
-        fields[i] = (struct index_field){ .path = parts[i].path,
-                                          .order = parts[i].is_descending ? KEY_DESCENDING
-                                                                          : KEY_ASCENDING };
-        TRY(path_parse(arena, parts[i].path, &index->paths[i]));
+        struct order_part *part = &copies[i];
+        *part = parts[i];
+        if (part->is_score)
+            *part = (struct order_part){ BYTES_LITERAL(SCORE_NAME), true, true };
+        order->has_score |= part->is_score;
+        fields[i] = (struct index_field){ .path = part->path,
+                                          .order = part->is_descending ? KEY_DESCENDING
+                                                                       : KEY_ASCENDING };
+        TRY(path_parse(arena, part->path, &index->paths[i]));
     }
     index->definition = (struct index_definition){ .name = BYTES_LITERAL("sort"),
                                                    .kind = INDEX_FIELDS,
@@ -38,7 +45,9 @@ status order_make(struct arena *arena, const struct order_part *parts, size_t co
                                                    .expire_after_s = INDEX_NO_EXPIRY,
                                                    .field_count = count,
                                                    .fields = fields };
-    *order = (struct order){ .count = count, .parts = copies, .index = index };
+    *order = (struct order){
+        .count = count, .parts = copies, .index = index, .has_score = order->has_score
+    };
     *out = order;
     return STATUS_OK;
 }
@@ -61,12 +70,37 @@ static bool append_plain(struct buffer *key, bytes document, const struct order_
     return true;
 }
 
+/* The document with its score as a field. */
+static status with_score(struct arena *arena, bytes document, double score, bytes *out)
+{
+    struct document_walk walk = document_fields(document);
+    struct buffer built = buffer_in(arena);
+    size_t begun = document_begin(&built);
+    struct value value;
+    struct field field;
+
+    TRY(value_of_double(arena, score, &value));
+    document_append(&built, BYTES_LITERAL(SCORE_NAME), value);
+    while (document_next(&walk, &field))
+        document_append(&built, field.name, field.value);
+    document_end(&built, begun);
+    return buffer_finish(&built, out);
+}
+
 status order_key(const struct order *order, struct arena *arena, bytes document, bytes *out)
+{
+    return order_key_scored(order, arena, document, 0, out);
+}
+
+status order_key_scored(const struct order *order, struct arena *arena, bytes document,
+                        double score, bytes *out)
 {
     struct buffer key = buffer_in(arena);
     struct scan_entries entries;
     bool is_plain = true;
 
+    if (order->has_score)
+        TRY(with_score(arena, document, score, &document));
     for (size_t i = 0; is_plain && i < order->count; i++)
         is_plain = append_plain(&key, document, &order->parts[i]);
     if (is_plain)

@@ -11,12 +11,14 @@
 struct order_part {
     bytes path;
     bool is_descending;
+    bool is_score; /* by how well documents fit a search, instead of a path; the best first */
 };
 
 struct order {
     size_t count;
     const struct order_part *parts;
     const struct index *index; /* the same paths as an index that exists nowhere */
+    bool has_score;
 };
 
 /* `parts` are copied, their paths borrowed. INVALID for paths that are none; none at all is allowed. */
@@ -25,5 +27,9 @@ MUST_USE status order_make(struct arena *arena, const struct order_part *parts, 
 /* In `arena`. INVALID for a document with arrays in two of the paths side by side. */
 MUST_USE status order_key(const struct order *order, struct arena *arena, bytes document,
                           bytes *out);
+
+/* The same of a document with this score. */
+MUST_USE status order_key_scored(const struct order *order, struct arena *arena, bytes document,
+                                 double score, bytes *out);
 
 #endif

@@ -42,10 +42,19 @@ status pipeline_origin(const struct pipeline_run *run, bytes *out)
     return STATUS_OK;
 }
 
+double pipeline_score(const struct pipeline_run *run)
+{
+    const struct row_score *score = run->formulas.score;
+
+    return score && score->is_known ? score->value : 0;
+}
+
 void pipeline_set_origin(struct pipeline_run *run, bytes origin)
 {
     run->is_origin_of_source = false;
     run->origin = origin;
+    if (run->source.recall)
+        run->source.recall(run->source.context, origin);
 }
 
 status pipeline_compute(struct pipeline_run *run, struct arena *arena,

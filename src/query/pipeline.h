@@ -128,6 +128,8 @@ struct pipeline_source {
     status (*count)(void *context, uint64_t *out);
     /* What the document that was given last is, for pipeline_origin(); borrowed until the next one. May be NULL. */
     status (*origin)(void *context, bytes *out);
+    /* What belongs to a row of this origin, such as its score, counts again; may be NULL. */
+    void (*recall)(void *context, bytes origin);
     void *context;
     const struct pipeline_foreign *foreign; /* NULL: there are no other collections */
     struct pipeline_share share;            /* zero: as much as the number of stages allows */

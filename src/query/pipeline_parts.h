@@ -68,6 +68,8 @@ MUST_USE status pipeline_pull(struct pipeline_run *run, size_t number, bytes *ou
 /* What the source says. */
 MUST_USE status pipeline_origin_of(const struct pipeline_source *source, bytes *out);
 /* For a stage that gives a row which is not the last one that it pulled. */
+/* Of the row that is being looked at; 0 if there is none. */
+double pipeline_score(const struct pipeline_run *run);
 void pipeline_set_origin(struct pipeline_run *run, bytes origin);
 /* The value of a formula for a row. */
 MUST_USE status pipeline_compute(struct pipeline_run *run, struct arena *arena,

@@ -124,7 +124,8 @@ status sort_fill(struct pipeline_run *run, size_t number)
         if (!has_row)
             break;
         arena_reset(o->scratch);
-        status s = order_key(o->stage->order, o->scratch, held.row, &held.key);
+        status s = order_key_scored(o->stage->order, o->scratch, held.row, pipeline_score(run),
+                                    &held.key);
         if (s.code != OK)
             return status_fail(run->formulas.arena, s.code, "%s", s.message);
         TRY(pipeline_origin(run, &held.origin));

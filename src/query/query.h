@@ -17,6 +17,7 @@
 #include "query/pipeline.h"
 #include "query/projection.h"
 #include "query/schema.h"
+#include "query/search.h"
 #include "query/tree.h"
 #include "query/update.h"
 

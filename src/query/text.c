@@ -153,3 +153,62 @@ uint32_t text_upper(uint32_t character)
     }
     return character;
 }
+
+/* ---- accents ----------------------------------------------------------------------------------------- */
+
+/* The letters without accents, one for each character from `first` on; a question mark is one that has none. */
+static const struct accented {
+    uint32_t first;
+    const char *letters;
+} accented[] = {
+    {0xC0,    "AAAAAA?CEEEEIIII?NOOOOO?OUUUUY??aaaaaa?ceeeeiiii?nooooo?ouuuuy?y"
+            "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiI???JjKk?LlLlLlLlLlNnNnNn???OoOoOo??"
+            "RrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZz?"},
+    { 0x1E00, "AaBbBbBbCcDdDdDdDdDdEeEeEeEeEeFfGgHhHhHhHhHhIiIiKkKkKkLlLlLlLlMmMmMmNnNnNnNnOoOoOoOo"
+              "PpPpRrRrRrRrSsSsSsSsSsTtTtTtTtUuUuUuUuUuVvVvWwWwWwWwWwXxXxYyZzZzZzhtwy??????"
+              "AaAaAaAaAaAaAaAaAaAaAaAaEeEeEeEeEeEeEeEeIiIiOoOoOoOoOoOoOoOoOoOoOoOoUuUuUuUuUuUuUuYy"
+              "YyYyYy"                                 },
+};
+
+/* Pairs: with and without. */
+static const uint32_t others[][2] = {
+    {0x386,  0x391},
+    { 0x388, 0x395},
+    { 0x389, 0x397},
+    { 0x38A, 0x399},
+    { 0x38C, 0x39F},
+    { 0x38E, 0x3A5},
+    { 0x38F, 0x3A9},
+    { 0x3AC, 0x3B1},
+    { 0x3AD, 0x3B5},
+    { 0x3AE, 0x3B7},
+    { 0x3AF, 0x3B9},
+    { 0x3CC, 0x3BF},
+    { 0x3CD, 0x3C5},
+    { 0x3CE, 0x3C9},
+    { 0x401, 0x415},
+    { 0x419, 0x418},
+    { 0x439, 0x438},
+    { 0x451, 0x435},
+};
+
+uint32_t text_without_accent(uint32_t character)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(accented); i++) {
+        const struct accented *row = &accented[i];
+        if (character < row->first || character - row->first >= strlen(row->letters))
+            continue;
+        char letter = row->letters[character - row->first];
+        return letter == '?' ? character : (uint32_t)(uint8_t)letter;
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        if (others[i][0] == character)
+            return others[i][1];
+    }
+    return character;
+}
+
+bool text_is_combining(uint32_t character)
+{
+    return character >= 0x300 && character <= 0x36F;
+}

@@ -19,4 +19,9 @@ MUST_USE status text_fold(struct arena *arena, bytes text, bytes *out);
 uint32_t text_lower(uint32_t character);
 uint32_t text_upper(uint32_t character);
 
+/* A Latin, Greek or Cyrillic letter without its accent; anything else is itself. */
+uint32_t text_without_accent(uint32_t character);
+/* An accent by itself, which belongs to the character before it. */
+bool text_is_combining(uint32_t character);
+
 #endif

@@ -21,7 +21,7 @@ static bool is_ideograph(uint32_t c)
            (c >= 0x20000 && c <= 0x3FFFF);
 }
 
-static bool is_apostrophe(uint32_t c)
+bool words_is_apostrophe(uint32_t c)
 {
     return c == '\'' || c == 0x2019;
 }
@@ -37,6 +37,11 @@ static bool is_word_letter(uint32_t c)
     return c != 0xD7 && c != 0xF7 && !text_is_space(c) && !(c >= 0x2000 && c <= 0x2BFF) &&
            !(c >= 0x3000 && c <= 0x303F) && !(c >= 0xFE30 && c <= 0xFE6F) &&
            !(c >= 0xFF00 && c <= 0xFF0F) && c != 0xFEFF && !is_ideograph(c);
+}
+
+bool words_is_letter(uint32_t c)
+{
+    return is_word_letter(c) || is_ideograph(c);
 }
 
 static bool ends_with(bytes word, const char *end)
@@ -94,7 +99,7 @@ status words_of(struct arena *arena, bytes text, bytes *out)
     buffer_append_byte(&built, ' ');
     while (text.len) {
         uint32_t c = text_next(&text);
-        if (is_apostrophe(c) && word.len && text.len) {
+        if (words_is_apostrophe(c) && word.len && text.len) {
             if (is_possessive(text))
                 text = bytes_from(text, 1);
             continue;

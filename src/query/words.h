@@ -4,6 +4,9 @@
 
 #include "base/base.h"
 
+/* What words consist of; ideographs are words of their own to words_of alone. */
+bool words_is_letter(uint32_t character);
+bool words_is_apostrophe(uint32_t character);
 /* " one two three ": the words in their plain form, a space around each. */
 MUST_USE status words_of(struct arena *arena, bytes text, bytes *out);
 /* Both are what words_of gives. */

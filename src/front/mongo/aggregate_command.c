@@ -101,6 +101,14 @@ static status origin_found(void *context, bytes *out)
     return row_origin(&aggregating->origin, aggregating->collection_id, &aggregating->row, out);
 }
 
+/* A row that waited somewhere has the score that it had. */
+static void recall_found(void *context, bytes origin)
+{
+    struct aggregating *aggregating = context;
+
+    aggregating->row.score = row_origin_score(origin);
+}
+
 static status count_found(void *context, uint64_t *out)
 {
     struct aggregating *aggregating = context;
@@ -147,6 +155,7 @@ static status open_run(struct aggregating *aggregating, struct command *command)
     bool is_list = aggregating->is_list;
     struct pipeline_source source = { .next = is_list ? next_of_list : next_found,
                                       .origin = is_list ? NULL : origin_found,
+                                      .recall = is_list ? NULL : recall_found,
                                       .context = aggregating };
 
     aggregating->command = command;
@@ -159,6 +168,7 @@ static status open_run(struct aggregating *aggregating, struct command *command)
         return status_of(OUT_OF_MEMORY, "no memory to aggregate");
     aggregating->origin = buffer_in(aggregating->work);
     aggregating->formulas = condition_run(command, aggregating->condition, aggregating->work);
+    aggregating->formulas.score = &aggregating->row.score;
     TRY(foreign_make(command, aggregating->work, source.disk, &aggregating->foreign));
     source.foreign = foreign_sources(aggregating->foreign);
     if (!is_list)

@@ -4,6 +4,7 @@
 #include "front/mongo/condition.h"
 
 #include "front/mongo/filter.h"
+#include "front/mongo/index_spec.h"
 
 status condition_make(struct command *command, struct arena *arena, bytes filter, bytes let,
                       struct condition **out)
@@ -41,9 +42,42 @@ status condition_holds(struct command *command, struct condition *condition, str
     struct formula_run run = condition_run(command, condition, scratch);
 
     run.root = run.current = (struct value){ .type = VALUE_DOCUMENT, .raw = document };
-    *matching = (struct matching){ .scratch = scratch, .formulas = &run };
+    *matching =
+        (struct matching){ .scratch = scratch, .formulas = &run, .search = condition->search };
     status s = match_document(condition->match, matching, document, out);
     if (s.code != OK && run.refusal != 0)
         return formula_fault(command->arena, &run, s, &command->fault);
     return s;
+}
+
+/* The part of words of the collection's text index; NULL if there is none. */
+static const struct index_field *find_words(const struct collection *collection)
+{
+    for (size_t i = 0; i < collection->index_count; i++) {
+        const struct index_definition *definition = &collection->indexes[i].definition;
+        for (size_t k = 0; k < definition->field_count; k++) {
+            if (definition->fields[k].part == PART_WORDS &&
+                index_is_usable(&collection->indexes[i]))
+                return &definition->fields[k];
+        }
+    }
+    return NULL;
+}
+
+status condition_bind(struct command *command, struct condition *condition,
+                      const struct collection *collection)
+{
+    const struct search_wish *wish = match_wish(condition->match);
+    const struct index_field *words;
+    struct search *search;
+
+    condition->search = NULL;
+    if (!wish)
+        return STATUS_OK;
+    words = find_words(collection);
+    if (!words)
+        return command_fail(command, ERROR_IndexNotFound, "text index required for $text query");
+    TRY(search_open(command->arena, wish, words, &search));
+    condition->search = search;
+    return STATUS_OK;
 }

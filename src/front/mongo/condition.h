@@ -11,12 +11,17 @@ struct condition {
     const struct match *match;
     const struct formula_scope *scope; /* of `let` */
     struct value variables[FORMULA_VARIABLES_MAX];
-    struct random random; /* of $rand */
+    struct random random;        /* of $rand */
+    const struct search *search; /* of $text, bound by condition_bind; NULL: nothing is searched */
 };
 
 /* `let` may be empty. Both are copied. Raises a fault for what is not acceptable. */
 MUST_USE status condition_make(struct command *command, struct arena *arena, bytes filter,
                                bytes let, struct condition **out);
+/* For this command, a condition that searches texts needs the text index of the collection. Raises 27 if there is
+ * none. */
+MUST_USE status condition_bind(struct command *command, struct condition *condition,
+                               const struct collection *collection);
 /* Does the document, as clients see it, fulfil the condition? `scratch` is used and given back. */
 MUST_USE status condition_holds(struct command *command, struct condition *condition,
                                 struct arena *scratch, bytes document, struct matching *matching,

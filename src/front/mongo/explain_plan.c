@@ -3,6 +3,7 @@
  *   UPDATE | DELETE | COUNT -> LIMIT -> PROJECTION_* -> SKIP -> SORT -> FETCH -> IXSCAN
  *                                                                      COLLSCAN | IDHACK | CLUSTERED_IXSCAN | EOF
  *                                                            FETCH -> OR -> IXSCAN, IXSCAN ...
+ *                                                            TEXT_MATCH -> FETCH -> IXSCAN
  *
  * Each stage is a document inside of the one above it. Stages that a command does not have are left out.
  *
@@ -13,7 +14,7 @@
 #include "front/mongo/index_kind.h"
 #include "front/mongo/keep.h"
 
-enum { STAGES_MAX = 8 };
+enum { STAGES_MAX = 10 };
 
 struct tree {
     struct command *command;
@@ -267,6 +268,18 @@ static void append_everything(struct tree *tree, const struct find_way *way)
         reply_int64(tree->out, "docsExamined", loaded(tree));
 }
 
+static void append_search(struct tree *tree, const struct find_way *way)
+{
+    begin(tree, "TEXT_MATCH", (int64_t)tree->explain->figures.matched);
+    document_end(tree->out, reply_begin(tree->out, "indexPrefix"));
+    reply_bytes(tree->out, "indexName", way->index->definition.name);
+    reply_document(tree->out, "parsedTextQuery", way->search);
+    reply_int32(tree->out, "textIndexVersion", 3);
+    if (tree->with_figures)
+        reply_int64(tree->out, "docsRejected",
+                    loaded(tree) - (int64_t)tree->explain->figures.matched);
+}
+
 static void append_bottom(struct tree *tree)
 {
     const struct explain *explain = tree->explain;
@@ -289,6 +302,8 @@ static void append_bottom(struct tree *tree)
     } else if (way->access != FIND_ACCESS_INDEX && way->is_everything && !is_ordered_by_key(tree)) {
         append_everything(tree, way);
     } else {
+        if (way->search.len)
+            append_search(tree, way);
         append_fetch(tree, way->is_exact);
         begin(tree, "IXSCAN", explain_keys(explain));
         fill_scan(tree, way);

@@ -126,12 +126,14 @@ static status parse_element(struct filter_parser *p, bytes path, struct value ar
     if (argument.type != VALUE_DOCUMENT)
         return fault_raise(p->arena, p->fault, ERROR_BadValue, "$elemMatch needs an Object");
     bool is_value = asks_elements(value_document(argument));
+    struct filter_parser inner = *p;
+    inner.no_text = "$text is not allowed in $elemMatch: it searches whole documents";
     TRY(match_new(p->arena, is_value ? MATCH_ELEMENT_IS : MATCH_ELEMENT_WHERE, path, &element));
     TRY(ARENA_NEW(p->arena, 1, &part));
     if (is_value)
         TRY(filter_parse_operators(p, BYTES_NONE, value_document(argument), part));
     else
-        TRY(filter_parse_document(p, value_document(argument), part));
+        TRY(filter_parse_document(&inner, value_document(argument), part));
     element->parts = part;
     element->count = 1;
     *out = element;
@@ -388,8 +390,12 @@ static status parse_top_operator(struct filter_parser *p, struct field field,
         return parse_list(p, field, MATCH_AND, out);
     if (is_named(field.name, "$or"))
         return parse_list(p, field, MATCH_OR, out);
-    if (is_named(field.name, "$nor"))
-        return parse_list(p, field, MATCH_NOR, out);
+    if (is_named(field.name, "$nor")) {
+        struct filter_parser inner = *p;
+        inner.no_text =
+            "$text is not allowed in $nor: it can only find documents, not rule them out";
+        return parse_list(&inner, field, MATCH_NOR, out);
+    }
     if (is_named(field.name, "$expr"))
         return parse_expr(p, field.value, out);
     if (is_named(field.name, "$comment"))
@@ -404,8 +410,7 @@ static status parse_top_operator(struct filter_parser *p, struct field field,
     if (is_named(field.name, "$jsonSchema"))
         return filter_parse_schema(p, field.value, out);
     if (is_named(field.name, "$text"))
-        return fault_raise(p->arena, p->fault, ERROR_NotImplemented, "%.*s is not supported yet",
-                           (int)field.name.len, (const char *)field.name.data);
+        return filter_parse_text(p, field.value, out);
     return fault_raise(
         p->arena, p->fault, ERROR_BadValue,
         "unknown top level operator: %.*s. If you have a field name that starts with "

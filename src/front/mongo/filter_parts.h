@@ -8,6 +8,8 @@ struct filter_parser {
     struct arena *arena;
     struct fault *fault;
     const struct formula_scope *scope;
+    const char *no_text; /* why nothing may be searched for here; NULL: it may */
+    bool has_text;
 };
 
 /* Conditions that are being collected. */
@@ -45,6 +47,10 @@ MUST_USE status filter_parse_type(struct filter_parser *p, bytes path, struct va
 MUST_USE status filter_add_type_alias(struct filter_parser *p, bytes alias, uint32_t *types);
 MUST_USE status filter_parse_bits(struct filter_parser *p, bytes path, struct value argument,
                                   enum match_bits bits, const struct match **out);
+
+/* filter_text.c: $text */
+MUST_USE status filter_parse_text(struct filter_parser *p, struct value argument,
+                                  const struct match **out);
 
 /* filter_schema.c: $jsonSchema */
 MUST_USE status filter_parse_schema(struct filter_parser *p, struct value argument,

@@ -103,6 +103,7 @@ static status project(struct finding *finding, struct command *command,
                                   .has_position = row->has_position,
                                   .position = row->position };
 
+    formulas.score = &row->score;
     arena_reset(finding->scratch);
     status s = projection_apply(finding->projection, &run, row->document, out);
     if (s.code != OK)

@@ -110,6 +110,7 @@ static status tell(struct opening *opening, status s)
 struct origin_head {
     uint32_t collection_id, partition_len;
     uint64_t seq;
+    struct row_score score;
 };
 
 status row_origin(struct buffer *buffer, uint32_t collection_id, const struct select_row *row,
@@ -117,13 +118,23 @@ status row_origin(struct buffer *buffer, uint32_t collection_id, const struct se
 {
     const struct origin_head head = { .collection_id = collection_id,
                                       .partition_len = (uint32_t)row->key.partition.len,
-                                      .seq = row->seq };
+                                      .seq = row->seq,
+                                      .score = row->score };
 
     buffer->len = 0;
     buffer_append(buffer, bytes_of(&head, sizeof(head)));
     buffer_append(buffer, row->key.partition);
     buffer_append(buffer, row->key.id);
     return buffer_finish(buffer, out);
+}
+
+struct row_score row_origin_score(bytes origin)
+{
+    struct origin_head head = { 0 };
+
+    if (origin.len >= sizeof(head))
+        memcpy(&head, origin.data, sizeof(head));
+    return head.score;
 }
 
 /* A document that was made after the row was is another one, even if it has the same key. */

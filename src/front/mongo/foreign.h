@@ -11,6 +11,8 @@ struct foreign;
 MUST_USE status row_origin(struct buffer *buffer, uint32_t collection_id,
                            const struct select_row *row, bytes *out);
 /* Does the document still live that a row came from? Rows of no single document do. */
+/* How well it fitted the search that has found it. */
+struct row_score row_origin_score(bytes origin);
 MUST_USE status row_origin_lives(struct command *command, bytes origin, bool *out);
 
 /* In `arena`; give it back with foreign_close. It judges documents for the moment of the command. */

@@ -87,8 +87,14 @@ static status compare(struct command *command, const struct creation *creation,
         return STATUS_OK;
     }
     for (size_t i = 0; i < creation->spec_count; i++) {
-        if (index_spec_is_same(command->arena, &creation->specs[i], wanted))
-            return fail_options(command, creation, &creation->specs[i], wanted);
+        const struct index_spec *there = &creation->specs[i];
+        if (index_spec_is_same(command->arena, there, wanted))
+            return fail_options(command, creation, there, wanted);
+        if (there->kind == INDEX_SPEC_TEXT && wanted->kind == INDEX_SPEC_TEXT)
+            return command_fail(command, ERROR_CannotCreateIndex,
+                                "only one text index per collection allowed, found existing text "
+                                "index \"%.*s\"",
+                                (int)there->name.len, (const char *)there->name.data);
     }
     return STATUS_OK;
 }
@@ -228,8 +234,7 @@ static const char *note_of(const struct creation *creation)
     if (creation->spec_count == creation->there_count)
         return "all indexes already exist";
     return is_idle
-               ? "indexes of type text, 2d and 2dsphere are kept and listed, but queries do not "
-                 "use them"
+               ? "indexes of type 2d and 2dsphere are kept and listed, but queries do not use them"
                : NULL;
 }
 

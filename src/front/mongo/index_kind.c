@@ -32,6 +32,8 @@ enum index_spec_kind index_kind_of(bytes key)
         bool is_text = is_word(field.value, "text");
         if (index_kind_is_wildcard_name(field.name) && !is_text)
             return INDEX_SPEC_WILDCARD;
+        if (is_text)
+            return INDEX_SPEC_TEXT;
         if (is_word(field.value, "hashed") && kind != INDEX_SPEC_IDLE)
             kind = INDEX_SPEC_HASHED;
         else if (field.value.type == VALUE_STRING)
@@ -218,6 +220,8 @@ status index_kind_check(struct command *command, struct index_spec *spec)
                             "an index of this type cannot be unique here; use a regular index");
     if (is_wildcard)
         return check_wildcard(command, spec);
+    if (spec->kind == INDEX_SPEC_TEXT)
+        return index_text_complete(command, spec);
     return spec->kind == INDEX_SPEC_HASHED ? check_hashed(command, spec) : STATUS_OK;
 }
 
@@ -244,7 +248,12 @@ status index_kind_define(struct command *command, const struct index_spec *spec,
     while (document_next(&walk, &field)) {
         struct index_field *made = &fields[out->field_count++];
         *made = (struct index_field){ .path = field.name, .order = order_of(field.value) };
-        if (is_word(field.value, "hashed")) {
+        if (bytes_equal(field.name, BYTES_LITERAL("_ftsx")) && spec->kind == INDEX_SPEC_TEXT) {
+            out->field_count--; /* belongs to the one before */
+        } else if (is_word(field.value, "text")) {
+            made->part = PART_WORDS;
+            TRY(index_text_settings(command->arena, spec, &made->settings));
+        } else if (is_word(field.value, "hashed")) {
             made->part = PART_HASHED;
         } else if (index_kind_is_wildcard_name(field.name)) {
             made->part = PART_WILDCARD;

@@ -15,4 +15,10 @@ MUST_USE status index_kind_check(struct command *command, struct index_spec *spe
 MUST_USE status index_kind_define(struct command *command, const struct index_spec *spec,
                                   struct index_definition *out);
 
+/* ---- index_text.c ---- */
+/* The key and the options as they are listed. */
+MUST_USE status index_text_complete(struct command *command, struct index_spec *spec);
+/* For the engine's part of words. */
+MUST_USE status index_text_settings(struct arena *arena, const struct index_spec *spec, bytes *out);
+
 #endif

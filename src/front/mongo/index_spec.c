@@ -47,7 +47,8 @@ bool index_spec_is_single(const struct index_spec *spec)
 
 bool index_spec_never_expires(const struct index_spec *spec)
 {
-    return spec->has_expiry && (spec->kind == INDEX_SPEC_HASHED || spec->kind == INDEX_SPEC_IDLE);
+    return spec->has_expiry && (spec->kind == INDEX_SPEC_HASHED || spec->kind == INDEX_SPEC_TEXT ||
+                                spec->kind == INDEX_SPEC_IDLE);
 }
 
 static bool same_document(bytes a, bytes b)
@@ -57,18 +58,29 @@ static bool same_document(bytes a, bytes b)
     return document_compare(a, b) == 0;
 }
 
+/* Options that make an index another one. */
+static bool has_same_others(const struct index_spec *a, const struct index_spec *b)
+{
+    static const char *const names[] = { "wildcardProjection", "weights", "default_language",
+                                         "language_override" };
+
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        struct value of_a = { 0 }, of_b = { 0 };
+        if (a->others.len)
+            document_find(a->others, names[i], &of_a);
+        if (b->others.len)
+            document_find(b->others, names[i], &of_b);
+        if (value_compare(of_a, of_b) != 0)
+            return false;
+    }
+    return true;
+}
+
 bool index_spec_is_same(struct arena *arena, const struct index_spec *a, const struct index_spec *b)
 {
-    struct value projection_a = { 0 }, projection_b = { 0 };
-
-    if (a->others.len)
-        document_find(a->others, "wildcardProjection", &projection_a);
-    if (b->others.len)
-        document_find(b->others, "wildcardProjection", &projection_b);
     return same_document(a->key, b->key) && a->is_unique == b->is_unique &&
            a->is_sparse == b->is_sparse && same_document(a->collation, b->collation) &&
-           filter_is_same(arena, a->partial, b->partial) &&
-           value_compare(projection_a, projection_b) == 0;
+           filter_is_same(arena, a->partial, b->partial) && has_same_others(a, b);
 }
 
 bool index_spec_has_same_options(const struct index_spec *a, const struct index_spec *b)

@@ -11,7 +11,8 @@ enum index_spec_kind {
     INDEX_SPEC_PLAIN,  /* ascending and descending fields */
     INDEX_SPEC_HASHED, /* one of its fields is */
     INDEX_SPEC_WILDCARD,
-    INDEX_SPEC_IDLE, /* text, 2d, 2dsphere: listed, but without entries */
+    INDEX_SPEC_TEXT,
+    INDEX_SPEC_IDLE, /* 2d, 2dsphere: listed, but without entries */
 };
 
 /* {$nor: [{}]}: the predicate of an idle index. */

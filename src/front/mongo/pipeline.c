@@ -49,7 +49,11 @@ status stage_match(struct pipeline_parser *p, struct value argument)
 
     TRY(pipeline_need_document(p, argument, 15959, "$match"));
     TRY(pipeline_add(p, STAGE_MATCH, &stage));
-    return filter_parse(p->arena, value_document(argument), p->scope, &stage->match, p->fault);
+    TRY(filter_parse(p->arena, value_document(argument), p->scope, &stage->match, p->fault));
+    if (p->count > 1 && match_wish(stage->match))
+        return fault_raise(p->arena, p->fault, 17313,
+                           "$match with $text is only allowed as the first pipeline stage");
+    return STATUS_OK;
 }
 
 status stage_project(struct pipeline_parser *p, struct value argument)

@@ -212,9 +212,6 @@ static status parse_document(struct projection_parser *p, bytes path, struct val
         return parse_slice(p, path, first.value);
     if (p->place == PROJECTION_OF_FIND && is_named(first.name, "$elemMatch"))
         return parse_element(p, path, value);
-    if (is_named(first.name, "$meta"))
-        return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
-                           "$meta is not supported yet: there are no scores");
     return parse_formula(p, path, value);
 }
 
@@ -342,14 +339,31 @@ status projection_fault(struct arena *arena, const struct projection_run *run, s
 
 /* ---- orders ----------------------------------------------------------------------------------------- */
 
-static status parse_direction(struct arena *arena, struct field field, bool *is_descending_out,
+/* {$meta: "textScore"} */
+static status parse_meta(struct arena *arena, bytes wish, struct order_part *part,
+                         struct fault *fault)
+{
+    struct value meta;
+
+    if (!document_find(wish, "$meta", &meta))
+        return fault_raise(arena, fault, 17312,
+                           "$meta is the only expression supported by $sort "
+                           "right now");
+    if (meta.type != VALUE_STRING || !is_named(value_text(meta), "textScore"))
+        return fault_raise(arena, fault, 31138,
+                           "Illegal $meta sort: it must be \"textScore\" here");
+    part->is_score = true;
+    return STATUS_OK;
+}
+
+static status parse_direction(struct arena *arena, struct field field, struct order_part *part,
                               struct fault *fault)
 {
     int64_t direction;
 
+    part->is_score = false;
     if (field.value.type == VALUE_DOCUMENT)
-        return fault_raise(arena, fault, ERROR_NotImplemented,
-                           "sorting by $meta is not supported yet: there are no scores");
+        return parse_meta(arena, value_document(field.value), part, fault);
     if (!value_is_number(field.value))
         return fault_raise(arena, fault, 15974,
                            "Illegal key in $sort specification: %.*s: the direction is no number",
@@ -357,7 +371,7 @@ static status parse_direction(struct arena *arena, struct field field, bool *is_
     if (!value_as_int64(field.value, &direction) || (direction != 1 && direction != -1))
         return fault_raise(arena, fault, 15975,
                            "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
-    *is_descending_out = direction < 0;
+    part->is_descending = direction < 0;
     return STATUS_OK;
 }
 
@@ -381,7 +395,7 @@ status sort_parse(struct arena *arena, bytes document, struct sort_wish *out, st
         if (!is_natural)
             TRY(check_path(&p, field.name));
         parts[count].path = field.name;
-        TRY(parse_direction(arena, field, &parts[count].is_descending, fault));
+        TRY(parse_direction(arena, field, &parts[count], fault));
         if (is_natural && document_field_count(document) != 1)
             return fault_raise(arena, fault, ERROR_BadValue,
                                "$natural sort cannot be set to a value other than -1 or 1, nor be "

@@ -71,6 +71,14 @@ static status prepare(struct command *command, const struct select_spec *spec, s
         return command_fail(command, ERROR_NoQueryExecutionPlans,
                             "error processing query: planner returned error: unable to find index "
                             "for $geoNear query");
+    TRY(condition_bind(command, spec->condition, spec->collection));
+    if (spec->condition->search && spec->by != FIND_ANY_WAY)
+        return command_fail(command, ERROR_BadValue,
+                            "text and hint not allowed in same query, nor text and $natural");
+    if (spec->order && spec->order->has_score && !spec->condition->search)
+        return command_fail(command, 40218,
+                            "query requires text score metadata, but it is not available: search "
+                            "with $text");
     TRY(ARENA_NEW(command->arena, 1, &select));
     select->command = command;
     select->formulas = condition_run(command, spec->condition, command->arena);
@@ -83,6 +91,7 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                                             .order = spec->order,
                                             .view = &select->view,
                                             .formulas = &select->formulas,
+                                            .search = spec->condition->search,
                                             .after = spec->after,
                                             .wanted = spec->wanted,
                                             .is_reverse = spec->is_reverse,
@@ -168,7 +177,8 @@ status select_next(struct select *select, struct select_row *out, bool *has_out)
                                     .document = row.document,
                                     .seq = row.seq,
                                     .has_position = row.has_position,
-                                    .position = row.position };
+                                    .position = row.position,
+                                    .score = row.score };
     return STATUS_OK;
 }
 

@@ -28,6 +28,7 @@ struct select_row {
     uint64_t seq;
     bool has_position; /* the element of an array that has decided */
     size_t position;
+    struct row_score score;
 };
 
 MUST_USE status select_open(struct command *command, const struct select_spec *spec,

@@ -35,8 +35,9 @@ TEST(mongo_index, what_is_created_is_listed_with_its_options)
         { "{'key':{'a':'hashed'},'name':'n'}",
          "{\"v\":2,\"key\":{\"a\":\"hashed\"},\"name\":\"n\"}"                                                                         },
         { "{'key':{'a':'text'},'name':'n','weights':{'a':5},'default_language':'german'}",
-         "{\"v\":2,\"key\":{\"a\":\"text\"},\"name\":\"n\",\"weights\":{\"a\":5},\"default_"
-          "language\":\"german\"}"                                                                                                     },
+         "{\"v\":2,\"key\":{\"_fts\":\"text\",\"_ftsx\":1},\"name\":\"n\",\"weights\":{\"a\":5},"
+          "\"default_"
+          "language\":\"german\",\"language_override\":\"language\",\"textIndexVersion\":3}"                                           },
         { "{'key':{'a':1},'name':'n','collation':{'locale':'simple'}}",
          "{\"v\":2,\"key\":{\"a\":1},\"name\":\"n\"}"                                                                                  },
     };
