@@ -174,9 +174,8 @@
 #define LIMIT_CURSOR_BATCH_BYTES (16 * 1024 * 1024)
 /* How long a logical session lives without being used, in minutes. */
 #define LIMIT_LOGICAL_SESSION_MINUTES 30
-/* Sessions whose last retryable write is known without looking, and the bytes of a session's name. */
+/* Sessions whose last retryable write is known without looking. */
 #define LIMIT_RETRYABLE_SESSIONS 100000
-#define LIMIT_SESSION_BYTES 512
 /* Cursors open at a time, how long one may lie idle, and the memory of one. */
 #define LIMIT_CURSORS 10000
 #define LIMIT_CURSOR_IDLE_MS (10 * 60 * 1000)

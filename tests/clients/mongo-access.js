@@ -182,6 +182,48 @@ test("who looks after the users of one database gives away no rights on others, 
     equal((await byRole.clusterAdmin.db("nothing").command({ dropDatabase: 1 })).ok, 1);
 });
 
+test("cursors are for those who opened them, and for who steers the server", async () => {
+    const mine = byRole.readWrite.db("shop");
+    const theirs = byRole.read.db("shop");
+    await mine.collection("many").insertMany([{}, {}, {}, {}]);
+    const open = async () => (await mine.command({ find: "many", batchSize: 1 })).cursor.id;
+    const idle = async (role, options) =>
+        (await byRole[role].db("admin").aggregate([{ $currentOp: { idleCursors: true, ...options } }, { $match: { type: "idleCursor" } }]).toArray()).length;
+    const id = await open();
+    const refused = await fails(13, theirs.command({ getMore: id, collection: "many" }));
+    ok(/not created by the authenticated user/.test(refused.message), refused.message);
+    await fails(13, theirs.command({ killCursors: "many", cursors: [id] }));
+    equal([await idle("read"), await idle("readWrite"), await idle("clusterMonitor", { allUsers: true })], [0, 1, 1]);
+    equal((await byRole.hostManager.db("shop").command({ killCursors: "many", cursors: [id] })).cursorsKilled, [id]);
+    const other = await open();
+    equal((await mine.command({ killCursors: "many", cursors: [other] })).cursorsKilled, [other]);
+});
+
+test("a session belongs to its user: another one with the same number is another session", async () => {
+    const begin = async (role, like) => {
+        const session = byRole[role].startSession();
+        if (like) session.serverSession.id = like.serverSession.id;
+        session.startTransaction();
+        await byRole[role].db("shop").collection("many").findOne({}, { session });
+        return session;
+    };
+    const idle = async () =>
+        (await byRole.clusterMonitor.db("admin").aggregate([{ $currentOp: { allUsers: true } }, { $match: { type: "idleSession" } }]).toArray()).length;
+    const mine = await begin("readWrite");
+    const theirs = await begin("dbOwner", mine);
+    equal(await idle(), 2, "both are open");
+    await theirs.abortTransaction();
+    equal(await idle(), 1);
+    await byRole.dbOwner.db("admin").command({ killSessions: [mine.id] });
+    equal(await idle(), 1, "nobody else's session is killed");
+    await byRole.clusterAdmin.db("admin").command({ killAllSessions: [{ user: "dbOwner", db: "shop" }] });
+    equal(await idle(), 1);
+    await byRole.clusterAdmin.db("admin").command({ killAllSessions: [{ user: "readWrite", db: "shop" }] });
+    equal(await idle(), 0);
+    await fails(251, mine.commitTransaction());
+    for (const session of [mine, theirs]) await session.endSession();
+});
+
 test("the users of the roles go", async () => {
     const root = await connect("root", "r00t", "?authSource=admin");
     for (const role of ofShop) await root.db("shop").command({ dropUser: role });

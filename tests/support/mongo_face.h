@@ -46,6 +46,9 @@ int64_t mongo_number(const struct mongo_answer *answer, const char *path);
 /* JSON text of the first batch of a find with this filter. */
 const char *mongo_found(struct mongo_face *f, const char *collection, const char *filter);
 
+/* The value of lsid for a session of its own, named by a letter or a digit. */
+#define LSID(name) "{'id':{'$binary':{'base64':'AAAAAAAAAAAAAAAAAAA" name "AA==','subType':'04'}}}"
+
 #define CHECK_FAULT(call, want)                                                                \
     do {                                                                                       \
         const struct mongo_answer check_answer = (call);                                       \

@@ -16,6 +16,7 @@
 
 #include "front/mongo/counters.h"
 #include "front/mongo/handlers.h"
+#include "front/mongo/lsid.h"
 #include "front/mongo/multi.h"
 #include "front/mongo/principal.h"
 #include "front/mongo/retry.h"
@@ -159,7 +160,7 @@ static status read_session(struct command *command, const struct value generic[G
         return command_fail(command, ERROR_TypeMismatch, "lsid must be an object, not %s",
                             value_type_name(lsid.type));
     if (lsid.type == VALUE_DOCUMENT)
-        TRY(lsid_check(command, value_document(lsid)));
+        TRY(lsid_take(command, value_document(lsid)));
     command->lsid = lsid;
     struct multi_fields fields = { .number = generic[GENERIC_NUMBER],
                                    .start = generic[GENERIC_START],

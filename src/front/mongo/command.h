@@ -82,7 +82,7 @@ struct command {
     bool has_txn_number;
     int64_t txn_number;
     bool is_retryable; /* each statement is carried out once (retry.h) */
-    bytes session_key;
+    bytes session_id; /* of the lsid (lsid.h); empty without one */
     uint32_t statement_base;
     struct retry_done *done; /* statements that an earlier attempt has carried out, in order */
     size_t done_count;
@@ -142,8 +142,6 @@ MUST_USE status command_commit(struct command *command, struct write_op *ops, si
 MUST_USE status command_renew(struct command *command);
 /* Ends the request until command_renew, for a command that waits long. */
 void command_pause(struct command *command);
-/* Is this an lsid that names one session? */
-MUST_USE status lsid_check(struct command *command, bytes lsid);
 /* MaxTimeMSExpired if the time that the client gave is over, Interrupted if somebody has killed the operation;
  * to be asked in long loops. */
 MUST_USE status command_check_time(struct command *command);

@@ -11,6 +11,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_build.h"
 #include "front/mongo/login.h"
+#include "front/mongo/multi.h"
 #include "front/mongo/origin.h"
 #include "front/mongo/session.h"
 #include "front/mongo/stream.h"
@@ -19,7 +20,7 @@ enum { SHORT_COMMAND_BYTES = 1000 };
 
 struct op_wish {
     bool all_users;
-    bool idle_connections, idle_cursors;
+    bool idle_connections, idle_cursors, idle_sessions;
     bool is_short; /* commands are cut */
 };
 
@@ -78,8 +79,8 @@ static void append_running(struct op_list *list, const struct operation_seen *se
         document_end(out, users);
     }
     reply_int32(out, "opid", seen->id);
-    if (command->lsid.type == VALUE_DOCUMENT)
-        document_append(out, BYTES_LITERAL("lsid"), command->lsid);
+    if (command->session_id.len > 0)
+        lsid_append(out, "lsid", command->session_id);
     reply_int64(out, "secs_running", running_ms / 1000);
     reply_int64(out, "microsecs_running", running_ms * 1000);
     reply_text(out, "op", operation_kind(command));
@@ -138,7 +139,9 @@ static status list_rows(struct command *command, struct op_wish wish, struct buf
         index_build_append(command, out);
     }
     if (wish.idle_cursors)
-        stream_append_idle(command, out);
+        stream_append_idle(command, wish.all_users, out);
+    if (wish.idle_sessions)
+        multi_append_idle(command, wish.all_users, out);
     return out->is_failed ? arena_exhausted(command->arena) : STATUS_OK;
 }
 
@@ -154,7 +157,7 @@ static status read_option(struct command *command, struct field field, struct op
         {"allUsers",         &wish->all_users       },
         { "idleConnections", &wish->idle_connections},
         { "idleCursors",     &wish->idle_cursors    },
-        { "idleSessions",    &ignored               },
+        { "idleSessions",    &wish->idle_sessions   },
         { "localOps",        &ignored               },
         { "targetAllNodes",  &ignored               },
         { "truncateOps",     &wish->is_short        },
@@ -190,7 +193,7 @@ static status permit_all(struct command *command)
 status origin_current_op(struct command *command, bytes collection, struct value argument,
                          struct buffer *out)
 {
-    struct op_wish wish = { 0 };
+    struct op_wish wish = { .idle_sessions = true };
     struct field field;
 
     (void)collection;
@@ -234,7 +237,7 @@ static status read_filter(struct command *command, struct op_wish *wish, const s
 
 status serve_current_op(struct command *command)
 {
-    struct op_wish wish = { .all_users = true };
+    struct op_wish wish = { .all_users = true, .idle_sessions = true };
     struct buffer rows = buffer_in(command->arena), *out = &command->reply;
     struct matching matching = { .scratch = command->arena };
     const struct match *match;

@@ -10,6 +10,7 @@
 #include "front/mongo/login.h"
 
 #include "front/mongo/handlers.h"
+#include "front/mongo/lsid.h"
 #include "front/mongo/session.h"
 
 enum { LOGIN_BYTES_MAX = 4 * 1024 * 1024 };
@@ -27,7 +28,8 @@ struct login {
     struct scram_secret secret;
     bytes database, user;       /* who it would be; in talk_memory */
     struct principal principal; /* who it is; in memory */
-    uint64_t version;           /* of the users, when it was read */
+    uint8_t digest[LSID_OWNER_BYTES];
+    uint64_t version; /* of the users, when it was read */
 };
 
 void login_close(struct login *login)
@@ -93,6 +95,15 @@ status login_principal(struct command *command, bytes *document_out)
 struct principal login_of(const struct session *session)
 {
     return session->login ? session->login->principal : (struct principal){ 0 };
+}
+
+bytes login_digest(const struct session *session)
+{
+    const struct login *login = session->login;
+
+    if (!login || login->principal.document.len == 0)
+        return BYTES_NONE;
+    return bytes_of(login->digest, sizeof(login->digest));
 }
 
 /* ---- saslStart -------------------------------------------------------------------------------------- */
@@ -181,6 +192,7 @@ static status become(struct command *command, struct login *login)
     login->version = atomic_load(&command->face->users_version);
     TRY(principal_read(command->face, login->memory, login->database, login->user,
                        &login->principal, &is_there));
+    lsid_digest(login->user, login->database, login->digest);
     return is_there ? STATUS_OK : fail_login(command);
 }
 

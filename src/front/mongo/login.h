@@ -13,6 +13,8 @@ void login_close(struct login *login);
 MUST_USE status login_principal(struct command *command, bytes *document_out);
 /* Who a session is, as of its last command that needed to know; empty: nobody. */
 struct principal login_of(const struct session *session);
+/* The same as it is in the ids of sessions (lsid.h); empty: nobody. */
+bytes login_digest(const struct session *session);
 /* saslSupportedMechs and speculativeAuthenticate of hello, if the client asks for them. */
 MUST_USE status login_greet(struct command *command);
 

@@ -1,30 +1,156 @@
 /* Lsid: logical sessions. A session is a number that the client makes up; the server keeps nothing of it
  * but its cursors and its transaction.
  *
+ * Keeps: whoever is logged in has sessions of their own, whatever numbers they send.
  * Threads: the command's. */
+#include "front/mongo/lsid.h"
+
+#include <openssl/evp.h>
+
 #include "front/mongo/handlers.h"
+#include "front/mongo/login.h"
 #include "front/mongo/multi.h"
 #include "front/mongo/operation.h"
+#include "front/mongo/session.h"
 #include "front/mongo/stream.h"
 
-/* An id that is empty would stand for every session, and a long one for memory that is kept for it. */
-status lsid_check(struct command *command, bytes lsid)
-{
-    struct value id;
+enum { SUBTYPE_GENERAL = 0, SUBTYPE_UUID = 4 };
 
-    if (lsid.len > LIMIT_SESSION_BYTES)
-        return command_fail(command, ERROR_InvalidOptions, "lsid has %zu bytes, limit %d", lsid.len,
-                            LIMIT_SESSION_BYTES);
-    if (!document_find(lsid, "id", &id) || id.raw.len == 0)
+/* ---- ids -------------------------------------------------------------------------------------------- */
+
+void lsid_digest(bytes user, bytes database, uint8_t out[LSID_OWNER_BYTES])
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+
+    memset(out, 0, LSID_OWNER_BYTES);
+    if (!context)
+        return;
+    EVP_DigestInit_ex(context, EVP_sha256(), NULL);
+    EVP_DigestUpdate(context, user.data, user.len);
+    if (database.len > 0)
+        EVP_DigestUpdate(context, "@", 1);
+    EVP_DigestUpdate(context, database.data, database.len);
+    EVP_DigestFinal_ex(context, out, NULL);
+    EVP_MD_CTX_free(context);
+}
+
+static status read_uuid(struct command *command, const char *where, struct value value, bytes *out)
+{
+    if (value.type != VALUE_BINARY)
         return command_fail(command, ERROR_TypeMismatch,
-                            "lsid has no id; a session is an object { id: UUID }");
+                            "BSON field '%s.id' is the wrong type '%s', expected type 'binData'; a "
+                            "session is an object { id: UUID }",
+                            where, value_type_name(value.type));
+    struct value_binary binary = value_binary(value);
+    if (binary.subtype != SUBTYPE_UUID)
+        return command_fail(command, ERROR_TypeMismatch,
+                            "BSON field '%s.id' is a binary of subtype %d, expected a UUID, which "
+                            "is subtype %d",
+                            where, binary.subtype, SUBTYPE_UUID);
+    if (binary.content.len != LSID_UUID_BYTES)
+        return command_fail(command, ERROR_InvalidUUID,
+                            "uuid must be a 16-byte binary field with UUID (4) subtype; '%s.id' "
+                            "has %zu bytes",
+                            where, binary.content.len);
+    *out = binary.content;
     return STATUS_OK;
 }
 
-/* Commands of one session that run. */
+static status read_owner(struct command *command, const char *where, struct value value, bytes *out)
+{
+    if (value.type != VALUE_BINARY || value_binary(value).content.len != LSID_OWNER_BYTES)
+        return command_fail(command, ERROR_TypeMismatch,
+                            "'%s.uid' must be the SHA-256 digest of 'user@database', a binary of "
+                            "%d bytes",
+                            where, LSID_OWNER_BYTES);
+    *out = value_binary(value).content;
+    return STATUS_OK;
+}
+
+/* { id, uid }, where uid may be missing; *owner_out stays what it was then. */
+static status read_lsid(struct command *command, const char *where, bytes lsid, bytes *uuid_out,
+                        bytes *owner_out)
+{
+    struct document_walk walk = document_fields(lsid);
+    struct field field;
+
+    *uuid_out = BYTES_NONE;
+    while (document_next(&walk, &field)) {
+        if (bytes_is_text(field.name, "id"))
+            TRY(read_uuid(command, where, field.value, uuid_out));
+        else if (bytes_is_text(field.name, "uid"))
+            TRY(read_owner(command, where, field.value, owner_out));
+        else
+            return command_fail(command, ERROR_Location40415,
+                                "BSON field '%s.%.*s' is an unknown field.", where,
+                                (int)field.name.len, (const char *)field.name.data);
+    }
+    if (uuid_out->len == 0)
+        return command_fail(command, ERROR_Location40414,
+                            "BSON field '%s.id' is missing but a required field", where);
+    return STATUS_OK;
+}
+
+static status join(struct command *command, bytes uuid, bytes owner, bytes *out)
+{
+    struct buffer id = buffer_in(command->arena);
+
+    *out = uuid;
+    if (owner.len == 0)
+        return STATUS_OK;
+    buffer_append(&id, uuid);
+    buffer_append(&id, owner);
+    return buffer_finish(&id, out);
+}
+
+status lsid_take(struct command *command, bytes lsid)
+{
+    bytes own = login_digest(command->session), owner = own, uuid;
+
+    TRY(read_lsid(command, "lsid", lsid, &uuid, &owner));
+    if (own.len > 0 && !bytes_equal(own, owner))
+        return command_fail(command, ERROR_Unauthorized,
+                            "not authorized to use the session of another user: lsid.uid is not "
+                            "the digest of who is logged in; leave it out");
+    return join(command, uuid, own, &command->session_id);
+}
+
+void lsid_append(struct buffer *out, const char *name, bytes session_id)
+{
+    uint8_t nobody[LSID_OWNER_BYTES];
+    bytes owner = bytes_from(session_id, LSID_UUID_BYTES);
+
+    if (owner.len == 0) {
+        lsid_digest(BYTES_NONE, BYTES_NONE, nobody);
+        owner = bytes_of(nobody, sizeof(nobody));
+    }
+    size_t begun = reply_begin(out, name);
+    reply_binary(out, "id", SUBTYPE_UUID, bytes_of(session_id.data, LSID_UUID_BYTES));
+    reply_binary(out, "uid", SUBTYPE_GENERAL, owner);
+    document_end(out, begun);
+}
+
+bool lsid_is_of(bytes session_id, bytes owner)
+{
+    return session_id.len >= LSID_UUID_BYTES &&
+           bytes_equal(bytes_from(session_id, LSID_UUID_BYTES), owner);
+}
+
+bool lsid_fits(const struct lsid_pattern *pattern, bytes session_id)
+{
+    if (session_id.len == 0)
+        return false;
+    if (pattern->session_id.len > 0)
+        return bytes_equal(pattern->session_id, session_id);
+    return pattern->owner.len == 0 || lsid_is_of(session_id, pattern->owner);
+}
+
+/* ---- ending ----------------------------------------------------------------------------------------- */
+
+/* Commands of sessions that run. */
 struct running {
     const struct command *asking;
-    bytes lsid; /* empty: of any */
+    const struct lsid_pattern *pattern;
     int32_t ids[64];
     size_t count;
 };
@@ -32,80 +158,181 @@ struct running {
 static void note_running(void *context, const struct operation_seen *seen)
 {
     struct running *running = context;
-    struct value id;
 
-    if (!seen->command || seen->command == running->asking ||
-        seen->command->lsid.type != VALUE_DOCUMENT || running->count == ARRAY_COUNT(running->ids) ||
-        !document_find(value_document(seen->command->lsid), "id", &id) ||
-        (running->lsid.len > 0 && !bytes_equal(id.raw, running->lsid)))
+    if (!seen->command || seen->command == running->asking || seen->is_killed ||
+        running->count == ARRAY_COUNT(running->ids) ||
+        !lsid_fits(running->pattern, seen->command->session_id))
         return;
     running->ids[running->count++] = seen->id;
 }
 
-static void kill_running(struct command *command, bytes lsid)
+/* As many at a time as fit; what is killed already is not found again. */
+static void kill_running(struct command *command, const struct lsid_pattern *pattern)
 {
-    struct running running = { .asking = command, .lsid = lsid };
+    struct running running = { .asking = command, .pattern = pattern };
 
-    operation_each(command->face, note_running, &running);
-    for (size_t i = 0; i < running.count; i++)
-        operation_kill(command->face, running.ids[i]);
+    for (size_t round = 0; round < LIMIT_CONNECTIONS / ARRAY_COUNT(running.ids); round++) {
+        running.count = 0;
+        operation_each(command->face, note_running, &running);
+        for (size_t i = 0; i < running.count; i++)
+            operation_kill(command->face, running.ids[i]);
+        if (running.count < ARRAY_COUNT(running.ids))
+            return;
+    }
 }
 
-/* Its cursors and its transaction; if it is killed, what it runs ends too. An empty id: all sessions. */
-static void end_session(struct command *command, bytes id)
+/* Their cursors and their transactions; if they are killed, what they run ends too. */
+static void end_sessions(struct command *command, const struct lsid_pattern *pattern)
 {
-    bool is_kill = command->row->name[0] == 'k';
-
-    stream_end_session(command->face->streams, id);
-    multi_end_session(command->face->multis, id);
-    if (is_kill)
-        kill_running(command, id);
+    stream_end_sessions(command->face->streams, pattern);
+    multi_end_sessions(command->face->multis, pattern);
+    if (command->row->name[0] == 'k')
+        kill_running(command, pattern);
 }
 
-static bool ends_all(const struct command *command)
+static status check_list(struct command *command, struct field field)
 {
-    struct document_walk walk = document_fields(value_document(command->target));
+    if (field.value.type == VALUE_DOCUMENT)
+        return STATUS_OK;
+    return command_fail(command, ERROR_TypeMismatch, "%s takes an array of objects, not of %s",
+                        command->row->name, value_type_name(field.value.type));
+}
+
+typedef status ender(struct command *command, bytes row);
+
+/* Each row of the list; `all` where the list is empty, if that stands for something. */
+static status end_listed(struct command *command, ender *end, const struct lsid_pattern *all)
+{
     struct field field;
-
-    return strncmp(command->row->name, "killAll", strlen("killAll")) == 0 &&
-           !document_next(&walk, &field);
-}
-
-static status end_listed(struct command *command)
-{
-    struct value id;
-    struct field field;
+    size_t count = 0;
 
     if (command->target.type != VALUE_ARRAY)
         return command_fail(command, ERROR_TypeMismatch, "%s takes an array of sessions, not %s",
                             command->row->name, value_type_name(command->target.type));
     struct document_walk walk = document_fields(value_document(command->target));
-    while (document_next(&walk, &field)) {
-        if (field.value.type == VALUE_DOCUMENT &&
-            document_find(value_document(field.value), "id", &id) && id.raw.len > 0)
-            end_session(command, id.raw);
+    for (; document_next(&walk, &field); count++) {
+        TRY(check_list(command, field));
+        TRY(end(command, value_document(field.value)));
     }
-    if (ends_all(command))
-        end_session(command, BYTES_NONE);
+    if (count == 0 && all)
+        end_sessions(command, all);
     tail_ring(command->face); /* cursors that wait look whether they were ended */
+    return STATUS_OK;
+}
+
+/* One of the sessions of who asks. */
+static status end_own(struct command *command, bytes row)
+{
+    bytes own = login_digest(command->session), owner = own, uuid;
+    struct lsid_pattern pattern = { 0 };
+
+    TRY(read_lsid(command, command->row->name, row, &uuid, &owner));
+    TRY(join(command, uuid, own, &pattern.session_id));
+    end_sessions(command, &pattern);
     return STATUS_OK;
 }
 
 status serve_end_sessions(struct command *command)
 {
-    return end_listed(command);
+    return end_listed(command, end_own, NULL);
 }
+
+status serve_kill_sessions(struct command *command)
+{
+    struct lsid_pattern own = { .owner = login_digest(command->session) };
+
+    return end_listed(command, end_own, &own);
+}
+
+/* { user, db }: all sessions of a user. */
+static status end_of_user(struct command *command, bytes row)
+{
+    static const struct argument table[] = {
+        {"user", ARGUMENT_TEXT, true},
+        { "db",  ARGUMENT_TEXT, true},
+    };
+    struct value given[ARRAY_COUNT(table)];
+    uint8_t digest[LSID_OWNER_BYTES];
+    struct lsid_pattern pattern = { .owner = bytes_of(digest, sizeof(digest)) };
+
+    TRY(command_fields(command, command->row->name, row, table, ARRAY_COUNT(table), given));
+    lsid_digest(value_text(given[0]), value_text(given[1]), digest);
+    end_sessions(command, &pattern);
+    return STATUS_OK;
+}
+
+status serve_kill_all_sessions(struct command *command)
+{
+    static const struct lsid_pattern all = { 0 };
+
+    return end_listed(command, end_of_user, &all);
+}
+
+static status end_users(struct command *command, bytes list)
+{
+    struct document_walk walk = document_fields(list);
+    struct field field;
+
+    while (document_next(&walk, &field)) {
+        TRY(check_list(command, field));
+        TRY(end_of_user(command, value_document(field.value)));
+    }
+    return STATUS_OK;
+}
+
+/* { lsid: { id, uid } }, { uid } or { users: [{ user, db }] }. */
+static status end_fitting(struct command *command, bytes row)
+{
+    static const struct argument table[] = {
+        {"lsid",   ARGUMENT_DOCUMENT, false},
+        { "uid",   ARGUMENT_ANY,      false},
+        { "users", ARGUMENT_ARRAY,    false},
+    };
+    enum { LSID, UID, USERS };
+    struct value given[ARRAY_COUNT(table)];
+    struct lsid_pattern pattern = { 0 };
+    bytes uuid, owner = BYTES_NONE;
+    size_t count = 0;
+
+    TRY(command_fields(command, command->row->name, row, table, ARRAY_COUNT(table), given));
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++)
+        count += given[i].type != VALUE_MISSING;
+    if (count != 1)
+        return command_fail(command, ERROR_InvalidOptions,
+                            "a pattern of sessions has one of the fields lsid, uid and users, "
+                            "this one has %zu",
+                            count);
+    if (given[USERS].type == VALUE_ARRAY)
+        return end_users(command, value_document(given[USERS]));
+    if (given[UID].type != VALUE_MISSING) {
+        TRY(read_owner(command, command->row->name, given[UID], &pattern.owner));
+    } else {
+        TRY(read_lsid(command, "lsid", value_document(given[LSID]), &uuid, &owner));
+        TRY(join(command, uuid, owner, &pattern.session_id));
+    }
+    end_sessions(command, &pattern);
+    return STATUS_OK;
+}
+
+status serve_kill_sessions_by_pattern(struct command *command)
+{
+    static const struct lsid_pattern all = { 0 };
+
+    return end_listed(command, end_fitting, &all);
+}
+
+/* ---- starting --------------------------------------------------------------------------------------- */
 
 status serve_start_session(struct command *command)
 {
     struct buffer *out = &command->reply;
-    uint8_t raw[16];
+    uint8_t raw[LSID_UUID_BYTES];
 
     random_secret(raw, sizeof(raw));
     raw[6] = (uint8_t)((raw[6] & 0x0F) | 0x40);
     raw[8] = (uint8_t)((raw[8] & 0x3F) | 0x80);
     size_t id = reply_begin(out, "id");
-    reply_binary(out, "id", 4, bytes_of(raw, sizeof(raw)));
+    reply_binary(out, "id", SUBTYPE_UUID, bytes_of(raw, sizeof(raw)));
     document_end(out, id);
     reply_int32(out, "timeoutMinutes", LIMIT_LOGICAL_SESSION_MINUTES);
     return STATUS_OK;

@@ -19,6 +19,8 @@
 #include "front/mongo/multi.h"
 
 #include "front/mongo/handlers.h"
+#include "front/mongo/login.h"
+#include "front/mongo/session.h"
 #include "front/mongo/stream.h"
 
 enum { BUCKETS = 1024, WAIT_MS = 30 * 1000 };
@@ -35,6 +37,12 @@ struct multi_entry {
     bool is_running;
     bool is_doomed; /* to be aborted when the running statement ends */
     time_ms used_at;
+
+    /* Of the transaction, to be shown. */
+    time_ms started_at;
+    int64_t lifetime_ms, active_us;
+    int32_t connection_id;
+    char peer[CONNECTION_PEER_BYTES];
 };
 
 struct multi_table {
@@ -78,16 +86,6 @@ void multi_table_close(struct multi_table *table)
     memory_give(table);
 }
 
-bytes multi_session_id(const struct command *command)
-{
-    struct value id;
-
-    if (command->lsid.type != VALUE_DOCUMENT ||
-        !document_find(value_document(command->lsid), "id", &id))
-        return BYTES_NONE;
-    return id.raw;
-}
-
 /* ---- what a command says ---------------------------------------------------------------------------- */
 
 static status read_flags(struct command *command, const struct multi_fields *fields)
@@ -128,7 +126,7 @@ status multi_read(struct command *command, const struct multi_fields *fields)
         return command_fail(command, ERROR_InvalidOptions,
                             "Transaction number cannot be negative: %lld",
                             (long long)command->txn_number);
-    if (multi_session_id(command).len == 0)
+    if (command->session_id.len == 0)
         return command_fail(command, ERROR_InvalidOptions,
                             "Transaction number requires a session ID to also be specified");
     return STATUS_OK;
@@ -274,7 +272,7 @@ static status claim(struct command *command, struct multi_entry *fresh,
 {
     struct multi_table *table = command->face->multis;
     struct wait_limit limit = wait_limit_from_now(WAIT_MS);
-    bytes id = multi_session_id(command);
+    bytes id = command->session_id;
     struct multi_entry *entry;
 
     while ((entry = *find_place(table, id)) && entry->is_running) {
@@ -297,7 +295,7 @@ static status claim(struct command *command, struct multi_entry *fresh,
 static status claim_marked(struct command *command)
 {
     struct multi_table *table = command->face->multis;
-    struct multi_entry *fresh = make_entry(multi_session_id(command)), *gone = NULL;
+    struct multi_entry *fresh = make_entry(command->session_id), *gone = NULL;
     struct transaction *old = NULL;
     time_ms now = clock_now(engine_clock(command->face->engine));
 
@@ -311,7 +309,7 @@ static status claim_marked(struct command *command)
     pthread_mutex_lock(&table->lock);
     gone = sweep(table, now);
     status s = claim(command, fresh, &old);
-    bool is_used = *find_place(table, multi_session_id(command)) == fresh;
+    bool is_used = *find_place(table, command->session_id) == fresh;
     pthread_mutex_unlock(&table->lock);
     block_end();
     if (!is_used)
@@ -329,6 +327,11 @@ static status begin(struct command *command)
 
     TRY(transaction_begin(command->face->engine, lifetime_s * 1000, &entry->transaction));
     entry->state = STATE_IN_PROGRESS;
+    entry->started_at = clock_now(engine_clock(command->face->engine));
+    entry->lifetime_ms = lifetime_s * 1000;
+    entry->active_us = 0;
+    entry->connection_id = command->session->connection_id;
+    memcpy(entry->peer, command->session->peer, sizeof(entry->peer));
     return STATUS_OK;
 }
 
@@ -339,7 +342,7 @@ static status make_note(struct command *command, struct write_note *out)
 
     buffer_append_text(&key, "transaction ");
     buffer_append(&key, bytes_of(&command->txn_number, sizeof(command->txn_number)));
-    buffer_append(&key, multi_session_id(command));
+    buffer_append(&key, command->session_id);
     *out = (struct write_note){ .value = BYTES_LITERAL("c") };
     return buffer_finish(&key, &out->key);
 }
@@ -414,19 +417,20 @@ void multi_leave(struct command *command, bool has_failed)
     }
     entry->is_running = entry->is_doomed = false;
     entry->used_at = now;
+    entry->active_us += (clock_stopwatch_ns() - command->watch_ns) / 1000;
     pthread_cond_broadcast(&table->is_ended);
     pthread_mutex_unlock(&table->lock);
     if (!over)
         return;
     transaction_close(over);
-    stream_end_transaction(command->face->streams, multi_session_id(command), command->txn_number);
+    stream_end_transaction(command->face->streams, command->session_id, command->txn_number);
 }
 
 status multi_meet_write(struct command *command)
 {
     struct multi_table *table = command->face->multis;
     struct transaction *over = NULL;
-    bytes id = multi_session_id(command);
+    bytes id = command->session_id;
     status s = STATUS_OK;
 
     if (atomic_load(&table->count) == 0 || id.len == 0)
@@ -496,24 +500,78 @@ status serve_abort_transaction(struct command *command)
 /* Under the lock. */
 static void end_entry(struct multi_entry *entry)
 {
-    if (entry->is_running)
+    if (entry->is_running) {
         entry->is_doomed = true;
-    else if (entry->state == STATE_IN_PROGRESS)
-        transaction_abort(entry->transaction);
+    } else if (entry->state == STATE_IN_PROGRESS) {
+        transaction_abort(entry->transaction); /* closed when the entry goes, or starts another */
+        entry->state = STATE_ABORTED;
+    }
 }
 
-void multi_end_session(struct multi_table *table, bytes id)
+static void append_idle(struct command *command, const struct multi_entry *entry,
+                        struct buffer *out)
+{
+    int64_t open_ms = int64_sub_saturating(command->request.now, entry->started_at);
+    int64_t active_us = entry->active_us < 1000 * open_ms ? entry->active_us : 1000 * open_ms;
+    char text[REPLY_TIME_BYTES];
+
+    size_t row = document_begin(out);
+    reply_text(out, "type", "idleSession");
+    reply_text(out, "host", command->face->address);
+    reply_text(out, "desc", "inactive transaction");
+    reply_text(out, "client", entry->peer);
+    reply_int32(out, "connectionId", entry->connection_id);
+    lsid_append(out, "lsid", bytes_of(entry->id, entry->id_len));
+    size_t transaction = reply_begin(out, "transaction");
+    size_t parameters = reply_begin(out, "parameters");
+    reply_int64(out, "txnNumber", entry->number);
+    reply_bool(out, "autocommit", false);
+    document_end(out, parameters);
+    reply_write_time(entry->started_at, text);
+    reply_text(out, "startWallClockTime", text);
+    reply_int64(out, "timeOpenMicros", 1000 * open_ms);
+    reply_int64(out, "timeActiveMicros", active_us);
+    reply_int64(out, "timeInactiveMicros", 1000 * open_ms - active_us);
+    reply_write_time(int64_add_saturating(entry->started_at, entry->lifetime_ms), text);
+    reply_text(out, "expiryTime", text);
+    document_end(out, transaction);
+    reply_bool(out, "waitingForLock", false);
+    reply_bool(out, "active", false);
+    document_end(out, reply_begin(out, "locks"));
+    document_end(out, row);
+}
+
+void multi_end_sessions(struct multi_table *table, const struct lsid_pattern *pattern)
 {
     if (atomic_load(&table->count) == 0)
         return;
     pthread_mutex_lock(&table->lock);
-    for (size_t i = 0; id.len == 0 && i < BUCKETS; i++) {
-        for (struct multi_entry *entry = table->buckets[i]; entry; entry = entry->next)
-            end_entry(entry);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (struct multi_entry *entry = table->buckets[i]; entry; entry = entry->next) {
+            if (lsid_fits(pattern, bytes_of(entry->id, entry->id_len)))
+                end_entry(entry);
+        }
     }
-    struct multi_entry *entry = id.len > 0 ? *find_place(table, id) : NULL;
-    if (entry)
-        end_entry(entry);
+    pthread_mutex_unlock(&table->lock);
+}
+
+/* Those that are open while none of their statements runs. */
+void multi_append_idle(struct command *command, bool is_all, struct buffer *out)
+{
+    struct multi_table *table = command->face->multis;
+    bytes own = login_digest(command->session);
+
+    if (atomic_load(&table->count) == 0)
+        return;
+    pthread_mutex_lock(&table->lock);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (const struct multi_entry *entry = table->buckets[i]; entry; entry = entry->next) {
+            bool is_over = command->request.now - entry->started_at >= entry->lifetime_ms;
+            if (entry->state == STATE_IN_PROGRESS && !entry->is_running && !is_over &&
+                (is_all || lsid_is_of(bytes_of(entry->id, entry->id_len), own)))
+                append_idle(command, entry, out);
+        }
+    }
     pthread_mutex_unlock(&table->lock);
 }
 
@@ -537,5 +595,5 @@ void multi_stop(struct multi_table *table)
     pthread_mutex_lock(&table->lock);
     table->is_stopping = true;
     pthread_mutex_unlock(&table->lock);
-    multi_end_session(table, BYTES_NONE);
+    multi_end_sessions(table, &(struct lsid_pattern){ 0 });
 }

@@ -4,7 +4,7 @@
 #ifndef FRONT_MONGO_MULTI_H
 #define FRONT_MONGO_MULTI_H
 
-#include "front/mongo/command.h"
+#include "front/mongo/lsid.h"
 
 struct multi_table;
 
@@ -28,8 +28,10 @@ void multi_leave(struct command *command, bool has_failed);
 /* A retryable write ends a transaction of its session that has a lower number; 225 if it has a higher one. */
 MUST_USE status multi_meet_write(struct command *command);
 
-/* The transactions of a session, by the id in its lsid; of all if it is empty. */
-void multi_end_session(struct multi_table *table, bytes id);
+/* The transactions of these sessions. */
+void multi_end_sessions(struct multi_table *table, const struct lsid_pattern *pattern);
+/* The row of each that waits for its next statement, for $currentOp; of who asks only, or of all. */
+void multi_append_idle(struct command *command, bool is_all, struct buffer *out);
 /* How many are under way. */
 size_t multi_count(struct multi_table *table);
 /* From now on nobody starts one, and those that are open end. */
@@ -43,8 +45,5 @@ MUST_USE status multi_check_read_concern(struct command *command, struct value r
 const char *multi_label(const struct command *command, int32_t code);
 bool multi_is_commit(const struct command *command);
 bool multi_is_abort(const struct command *command);
-
-/* The id in the lsid of a command; empty without one. */
-bytes multi_session_id(const struct command *command);
 
 #endif

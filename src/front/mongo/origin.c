@@ -4,6 +4,7 @@
 #include "front/mongo/origin.h"
 
 #include "front/mongo/index_spec.h"
+#include "front/mongo/lsid.h"
 #include "front/mongo/pipeline.h"
 
 static const struct origin origins[] = {
@@ -99,10 +100,10 @@ status origin_sessions(struct command *command, bytes name, struct value argumen
         return command_fail(command, ERROR_TypeMismatch,
                             "a list of sessions takes an object, not %s",
                             value_type_name(argument.type));
-    if (command->lsid.type != VALUE_DOCUMENT)
+    if (command->session_id.len == 0)
         return STATUS_OK;
     size_t row = document_begin(out);
-    document_append(out, BYTES_LITERAL("_id"), command->lsid);
+    lsid_append(out, "_id", command->session_id);
     reply_date(out, "lastUse", command->request.now);
     document_end(out, row);
     return STATUS_OK;

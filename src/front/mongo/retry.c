@@ -121,25 +121,6 @@ static struct entry *add_entry(struct retry_table *table, bytes lsid, time_ms no
 
 /* ---- the way of a write ----------------------------------------------------------------------------- */
 
-/* What drivers send is {id: <UUID>}, whose 16 bytes are enough; everything else is taken whole. */
-static bytes session_of(const struct command *command)
-{
-    enum { UUID_BYTES = 16 };
-    struct field field;
-
-    if (command->lsid.type != VALUE_DOCUMENT)
-        return BYTES_NONE;
-    bytes lsid = value_document(command->lsid);
-    struct document_walk walk = document_fields(lsid);
-    if (document_next(&walk, &field) && walk.rest.len == 0 &&
-        bytes_equal(field.name, BYTES_LITERAL("id")) && field.value.type == VALUE_BINARY) {
-        struct value_binary id = value_binary(field.value);
-        if (id.content.len == UUID_BYTES)
-            return id.content;
-    }
-    return lsid;
-}
-
 enum outcome { OUTCOME_RUN, OUTCOME_LOOK, OUTCOME_OLD, OUTCOME_WAIT, OUTCOME_NO_MEMORY };
 
 /* Under the lock. */
@@ -215,15 +196,12 @@ static status look(struct command *command, bytes session)
 status retry_begin(struct command *command)
 {
     struct retry_table *table = command->face->retries;
-    bytes session = session_of(command);
+    bytes session = command->session_id;
     int64_t newest = 0;
 
     if (session.len == 0)
         return command_fail(command, ERROR_InvalidOptions,
                             "Transaction number requires a session ID to also be specified");
-    if (session.len > LIMIT_SESSION_BYTES)
-        return command_fail(command, ERROR_InvalidOptions, "lsid has %zu bytes, limit %d",
-                            session.len, LIMIT_SESSION_BYTES);
     TRY(retry_read_base(command));
     enum outcome outcome;
     bool has_waited = false;
@@ -234,7 +212,6 @@ status retry_begin(struct command *command)
         has_waited |= outcome == OUTCOME_WAIT;
     } while (outcome == OUTCOME_WAIT && wait_for(table, session));
     command->is_retryable = outcome == OUTCOME_RUN || outcome == OUTCOME_LOOK;
-    command->session_key = session;
     if (has_waited) /* the first attempt may have made the collection */
         TRY(command_renew(command));
     switch (outcome) {
@@ -257,7 +234,7 @@ void retry_end(struct command *command)
     struct retry_table *table = command->face->retries;
 
     pthread_mutex_lock(&table->lock);
-    struct entry *entry = *find_place(table, command->session_key);
+    struct entry *entry = *find_place(table, command->session_id);
     ASSERT(entry && entry->is_running);
     entry->is_running = false;
     pthread_cond_broadcast(&table->is_ended);

@@ -160,7 +160,7 @@ status retry_note(struct command *command, struct write_op *op, size_t first, si
         return STATUS_OK;
     TRY(ARENA_NEW(command->arena, 1, &note));
     TRY(arena_take(command->arena, HEAD_BYTES + result.len, &value));
-    *note = (struct write_note){ .key = command->session_key,
+    *note = (struct write_note){ .key = command->session_id,
                                  .part = command->statement_base + (uint32_t)first,
                                  .value = bytes_of(value, HEAD_BYTES + result.len) };
     uint8_t *out = value;

@@ -18,6 +18,7 @@
 
 #include "front/mongo/explain.h"
 #include "front/mongo/handlers.h"
+#include "front/mongo/login.h"
 #include "front/mongo/multi.h"
 #include "front/mongo/operation.h"
 
@@ -31,10 +32,11 @@ struct stream {
     struct arena *arena;
     struct stream_source source;
     bytes namespace;
-    bytes name;     /* of the collection, the end of the namespace */
-    bytes database; /* its front */
-    bytes lsid;     /* id of its session; empty: none */
-    int64_t multi;  /* number of the transaction that opened it; NO_TRANSACTION */
+    bytes name;       /* of the collection, the end of the namespace */
+    bytes database;   /* its front */
+    bytes session_id; /* empty: none */
+    bytes owner;      /* digest of the user whose it is; empty: nobody's */
+    int64_t multi;    /* number of the transaction that opened it; NO_TRANSACTION */
     bool never_idles;
     bool is_tailable, awaits;
     bool is_busy;
@@ -93,7 +95,13 @@ struct stream_figures stream_figures(struct stream_table *table)
     return figures;
 }
 
-void stream_append_idle(struct command *command, struct buffer *out)
+/* The user who has opened it, whatever else they have. */
+static bool is_own(const struct command *command, const struct stream *stream)
+{
+    return bytes_equal(stream->owner, login_digest(command->session));
+}
+
+void stream_append_idle(struct command *command, bool is_all, struct buffer *out)
 {
     struct stream_table *table = command->face->streams;
 
@@ -103,12 +111,14 @@ void stream_append_idle(struct command *command, struct buffer *out)
         if (!stream)
             continue;
         left--;
-        if (stream->is_busy)
+        if (stream->is_busy || (!is_all && !is_own(command, stream)))
             continue;
         size_t row = document_begin(out);
         reply_text(out, "type", "idleCursor");
         reply_text(out, "host", command->face->address);
         reply_bytes(out, "ns", stream->namespace);
+        if (stream->session_id.len > 0)
+            lsid_append(out, "lsid", stream->session_id);
         reply_bool(out, "active", false);
         size_t cursor = reply_begin(out, "cursor");
         reply_int64(out, "cursorId", stream->id);
@@ -226,7 +236,8 @@ static status enlist(struct command *command, struct stream *stream, const struc
     TRY(arena_copy(stream->arena, command_namespace(command, wish->name), &stream->namespace));
     stream->database = bytes_of(stream->namespace.data, command->database.len);
     stream->name = bytes_from(stream->namespace, command->database.len + 1);
-    TRY(arena_copy(stream->arena, multi_session_id(command), &stream->lsid));
+    TRY(arena_copy(stream->arena, command->session_id, &stream->session_id));
+    TRY(arena_copy(stream->arena, login_digest(command->session), &stream->owner));
     stream->multi = multi_of(command);
     stream->never_idles = wish->never_idles;
     stream->awaits = wish->awaits;
@@ -385,15 +396,40 @@ done:
 
 /* ---- getMore ---------------------------------------------------------------------------------------- */
 
+/* Why a stream cannot be taken. */
+enum claim {
+    CLAIM_DONE,
+    CLAIM_NOT_THERE,
+    CLAIM_NOT_OWN,
+    CLAIM_OTHER_NAME,
+    CLAIM_OTHER_SESSION,
+    CLAIM_OTHER_TRANSACTION,
+    CLAIM_BUSY,
+};
+
+static enum claim judge_claim(const struct command *command, const struct stream *stream,
+                              int64_t id, bytes name)
+{
+    if (!stream || stream->id != id || stream->is_doomed)
+        return CLAIM_NOT_THERE;
+    if (!is_own(command, stream))
+        return CLAIM_NOT_OWN;
+    if (!bytes_equal(stream->name, name) || !bytes_equal(stream->database, command->database))
+        return CLAIM_OTHER_NAME;
+    if (!bytes_equal(stream->session_id, command->session_id))
+        return CLAIM_OTHER_SESSION;
+    if (stream->multi != multi_of(command))
+        return CLAIM_OTHER_TRANSACTION;
+    return stream->is_busy ? CLAIM_BUSY : CLAIM_DONE;
+}
+
 /* Takes the stream for this command. */
-static status claim(struct command *command, int64_t id, bytes name, struct stream **out)
+static enum claim claim(struct command *command, int64_t id, bytes name, struct stream **out)
 {
     struct stream_table *table = command->face->streams;
     size_t place = (size_t)(id & ((1 << PLACE_BITS) - 1));
-    status s = STATUS_OK;
     struct stream *old = NULL;
 
-    *out = NULL;
     pthread_mutex_lock(&table->lock);
     struct stream *stream = place < LIMIT_CURSORS ? table->places[place] : NULL;
     if (stream && stream->id == id && is_idle_too_long(command, stream)) {
@@ -402,52 +438,48 @@ static status claim(struct command *command, int64_t id, bytes name, struct stre
         old = stream;
         stream = NULL;
     }
-    if (!stream || stream->id != id || stream->is_doomed)
-        s = status_of(NOT_FOUND, "cursor");
-    else if (!bytes_equal(stream->name, name) || !bytes_equal(stream->database, command->database))
-        s = status_of(INVALID, "namespace");
-    else if (!bytes_equal(stream->lsid, multi_session_id(command)))
-        s = status_of(PRECONDITION, "session");
-    else if (stream->multi != multi_of(command))
-        s = status_of(CONFLICT, "transaction");
-    else if (stream->is_busy)
-        s = status_of(BUSY, "cursor");
-    else
+    enum claim claim = judge_claim(command, stream, id, name);
+    if (claim == CLAIM_DONE)
         stream->is_busy = true;
     pthread_mutex_unlock(&table->lock);
     if (old)
         give(old);
-    *out = s.code == OK ? stream : NULL;
-    return s;
+    *out = claim == CLAIM_DONE ? stream : NULL;
+    return claim;
 }
 
-static status fail_claim(struct command *command, int64_t id, bytes name, status s)
+static status fail_claim(struct command *command, int64_t id, bytes name, enum claim claim)
 {
-    switch ((int)s.code) {
-    case INVALID:
+    switch (claim) {
+    case CLAIM_DONE:
+    case CLAIM_NOT_THERE:
+        break;
+    case CLAIM_NOT_OWN:
+        return command_fail(command, ERROR_Unauthorized,
+                            "cursor id %lld was not created by the authenticated user",
+                            (long long)id);
+    case CLAIM_OTHER_NAME:
         return command_fail(command, ERROR_Unauthorized,
                             "Requested getMore on namespace '%.*s.%.*s', but cursor belongs to a "
                             "different namespace",
                             (int)command->database.len, (const char *)command->database.data,
                             (int)name.len, (const char *)name.data);
-    case PRECONDITION:
+    case CLAIM_OTHER_SESSION:
         return command_fail(command, ERROR_Location50738,
                             "Cannot run getMore on cursor %lld, which was not created in this "
                             "session",
                             (long long)id);
-    case CONFLICT:
+    case CLAIM_OTHER_TRANSACTION:
         return command_fail(
             command, command->multi == MULTI_NONE ? ERROR_Location50740 : ERROR_Location50741,
             "Cannot run getMore on cursor %lld: it was not opened in this "
             "transaction, or belongs to one",
             (long long)id);
-    case BUSY:
+    case CLAIM_BUSY:
         return command_fail(command, ERROR_CursorInUse, "cursor id %lld is already in use",
                             (long long)id);
-    default:
-        return command_fail(command, ERROR_CursorNotFound, "cursor id %lld not found",
-                            (long long)id);
     }
+    return command_fail(command, ERROR_CursorNotFound, "cursor id %lld not found", (long long)id);
 }
 
 /* Time to wait for documents is not time to work. */
@@ -520,11 +552,11 @@ status serve_get_more(struct command *command)
                             (long long)wanted);
     if (wanted > 0)
         batch.count_max = wanted;
-    status s = claim(command, id, name, &stream);
-    if (s.code != OK)
-        return fail_claim(command, id, name, s);
+    enum claim outcome = claim(command, id, name, &stream);
+    if (outcome != CLAIM_DONE)
+        return fail_claim(command, id, name, outcome);
     size_t cursor = reply_begin(&command->reply, "cursor");
-    s = await_batch(command, stream, &batch);
+    status s = await_batch(command, stream, &batch);
     bytes namespace = command_namespace(command, name);
     bool is_kept = s.code == OK && !batch.is_at_end && keep(stream, command->request.now);
     s = fault_keep(command->arena, &command->fault, s);
@@ -538,36 +570,44 @@ status serve_get_more(struct command *command)
 
 /* ---- killing ---------------------------------------------------------------------------------------- */
 
-static bool kill_one(struct command *command, int64_t id)
+/* *is_there_out: there was such a cursor. Those of others are for who steers the server. */
+static status kill_one(struct command *command, int64_t id, bool *is_there_out)
 {
     struct stream_table *table = command->face->streams;
     size_t place = (size_t)(id & ((1 << PLACE_BITS) - 1));
+    bool may_all = principal_own_rights(command, BYTES_LITERAL("admin")) & RIGHT_SERVER;
     struct stream *gone = NULL;
 
     pthread_mutex_lock(&table->lock);
     struct stream *stream = place < LIMIT_CURSORS ? table->places[place] : NULL;
     bool is_there = stream && stream->id == id && !stream->is_doomed;
-    if (is_there && stream->is_busy) {
+    bool is_permitted = !is_there || may_all || is_own(command, stream);
+    if (is_there && is_permitted && stream->is_busy) {
         stream->is_doomed = true;
-    } else if (is_there) {
+    } else if (is_there && is_permitted) {
         vacate(table, stream);
         gone = stream;
     }
     pthread_mutex_unlock(&table->lock);
+    *is_there_out = is_there;
     if (gone)
         give(gone);
-    else if (is_there)
+    else if (is_there && is_permitted)
         tail_ring(command->face);
-    return is_there;
+    if (is_permitted)
+        return STATUS_OK;
+    return command_fail(command, ERROR_Unauthorized,
+                        "not authorized to kill cursor %lld, which another user has opened",
+                        (long long)id);
 }
 
-static void end_some(struct stream_table *table, bytes lsid, const int64_t *number)
+static void end_some(struct stream_table *table, const struct lsid_pattern *pattern,
+                     const int64_t *number)
 {
     pthread_mutex_lock(&table->lock);
     for (size_t i = 0; i < LIMIT_CURSORS && table->count > 0; i++) {
         struct stream *stream = table->places[i];
-        if (!stream || stream->lsid.len == 0 ||
-            (lsid.len > 0 && !bytes_equal(stream->lsid, lsid)) ||
+        if (!stream || !lsid_fits(pattern, stream->session_id) ||
             (number && stream->multi != *number))
             continue;
         if (stream->is_busy) {
@@ -580,14 +620,14 @@ static void end_some(struct stream_table *table, bytes lsid, const int64_t *numb
     pthread_mutex_unlock(&table->lock);
 }
 
-void stream_end_session(struct stream_table *table, bytes lsid)
+void stream_end_sessions(struct stream_table *table, const struct lsid_pattern *pattern)
 {
-    end_some(table, lsid, NULL);
+    end_some(table, pattern, NULL);
 }
 
-void stream_end_transaction(struct stream_table *table, bytes lsid, int64_t number)
+void stream_end_transaction(struct stream_table *table, bytes session_id, int64_t number)
 {
-    end_some(table, lsid, &number);
+    end_some(table, &(struct lsid_pattern){ .session_id = session_id }, &number);
 }
 
 status serve_kill_cursors(struct command *command)
@@ -600,6 +640,7 @@ status serve_kill_cursors(struct command *command)
     char room[REPLY_INDEX_BYTES];
     struct value given[1];
     struct field field;
+    bool is_there;
     int64_t id;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
@@ -610,7 +651,8 @@ status serve_kill_cursors(struct command *command)
             return command_fail(command, ERROR_TypeMismatch,
                                 "the id of a cursor is the wrong type '%s', expected type 'long'",
                                 value_type_name(field.value.type));
-        if (kill_one(command, id))
+        TRY(kill_one(command, id, &is_there));
+        if (is_there)
             reply_int64(&killed, reply_index(killed_count++, room), id);
         else
             reply_int64(&missing, reply_index(missing_count++, room), id);

@@ -3,7 +3,7 @@
 #ifndef FRONT_MONGO_STREAM_H
 #define FRONT_MONGO_STREAM_H
 
-#include "front/mongo/command.h"
+#include "front/mongo/lsid.h"
 
 struct stream;
 struct stream_table;
@@ -47,8 +47,8 @@ struct stream_wish {
 MUST_USE status stream_reply(struct command *command, struct stream *stream,
                              const struct stream_wish *wish);
 
-/* The row of each idle cursor for $currentOp, documents one behind the other. */
-void stream_append_idle(struct command *command, struct buffer *out);
+/* The row of each idle cursor for $currentOp, documents one behind the other; of who asks only, or of all. */
+void stream_append_idle(struct command *command, bool is_all, struct buffer *out);
 /* Every document that is left, without a reply; the stream stays the caller's. */
 typedef status stream_row(void *context, bytes document);
 MUST_USE status stream_each(struct command *command, struct stream *stream, stream_row *each,
@@ -60,9 +60,9 @@ struct stream_figures {
     size_t open, busy, never_idle;
 };
 struct stream_figures stream_figures(struct stream_table *table);
-/* Those of a session, by the id in its lsid; for all sessions if it is empty. */
-void stream_end_session(struct stream_table *table, bytes lsid);
+/* Those of these sessions. */
+void stream_end_sessions(struct stream_table *table, const struct lsid_pattern *pattern);
 /* Those that a transaction of the session has opened. */
-void stream_end_transaction(struct stream_table *table, bytes lsid, int64_t number);
+void stream_end_transaction(struct stream_table *table, bytes session_id, int64_t number);
 
 #endif

@@ -125,7 +125,7 @@ TEST(mongo_retry, an_increment_that_is_repeated_counts_once)
     open_with_three(&f);
     for (int i = 0; i < 3; i++)
         CHECK_DONE(mongo_ask(&f, "{'update':'c','updates':[{'q':{'_id':1},'u':{'$inc':{'a':1}}}],"
-                                 "'lsid':{'id':1},'txnNumber':{'$numberLong':'1'}}"));
+                                 "'lsid':" LSID("1") ",'txnNumber':{'$numberLong':'1'}}"));
     CHECK_STRING(mongo_found(&f, "c", "{'_id':1}"), "[{\"_id\":1,\"a\":2}]");
     mongo_face_close(&f);
 }

@@ -44,9 +44,11 @@ TEST(mongo_command, generic_fields_are_taken_by_every_command)
     struct mongo_face f;
 
     mongo_face_open(&f);
-    CHECK_DONE(mongo_ask(&f, "{'find':'c','lsid':{'id':1},'$clusterTime':{},'comment':'x',"
-                             "'readConcern':{'level':'local'},'$readPreference':{'mode':'primary'},"
-                             "'maxTimeMS':1000,'apiVersion':'1','apiStrict':true}"));
+    CHECK_DONE(mongo_ask(
+        &f, "{'find':'c','lsid':" LSID(
+                "1") ",'$clusterTime':{},'comment':'x',"
+                     "'readConcern':{'level':'local'},'$readPreference':{'mode':'primary'},"
+                     "'maxTimeMS':1000,'apiVersion':'1','apiStrict':true}"));
     mongo_face_close(&f);
 }
 

@@ -133,16 +133,16 @@ TEST(mongo_find, a_cursor_belongs_to_its_collection_and_session)
 
     mongo_face_open(&f);
     CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2}]}"));
-    struct mongo_answer answer = mongo_ask(&f, "{'find':'c','batchSize':1,'lsid':{'id':'one'}}");
+    struct mongo_answer answer = mongo_ask(&f, "{'find':'c','batchSize':1,'lsid':" LSID("1") "}");
     long long id = (long long)mongo_number(&answer, "cursor.id");
     CHECK_FAULT(mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'d'}", id),
                 ERROR_Unauthorized);
     CHECK_FAULT(mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c'}", id), 50738);
-    CHECK_DONE(mongo_ask(&f, "{'endSessions':[{'id':'one'}]}"));
-    CHECK_FAULT(mongo_ask(&f,
-                          "{'getMore':{'$numberLong':'%lld'},'collection':'c','lsid':{'id':'one'}}",
-                          id),
-                ERROR_CursorNotFound);
+    CHECK_DONE(mongo_ask(&f, "{'endSessions':[" LSID("1") "]}"));
+    CHECK_FAULT(
+        mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','lsid':" LSID("1") "}",
+                  id),
+        ERROR_CursorNotFound);
     mongo_face_close(&f);
 }
 

@@ -43,7 +43,7 @@ TEST(mongo_fail_point, labels_and_errors_of_the_write_concern_go_into_the_reply)
     mongo_face_open(&f);
     CHECK_DONE(configure(&f, "'alwaysOn'", "{'failCommands':['insert'],'errorCode':91}"));
     struct mongo_answer answer =
-        mongo_ask(&f, "{'insert':'c','documents':[{'_id':1}],'lsid':{'id':1},'txnNumber':1}");
+        mongo_ask(&f, "{'insert':'c','documents':[{'_id':1}],'lsid':" LSID("1") ",'txnNumber':1}");
     CHECK_STRING(mongo_text(&f, &answer, "errorLabels"), "[\"RetryableWriteError\"]");
     CHECK_DONE(configure(&f, "'alwaysOn'",
                          "{'failCommands':['insert'],'errorCode':91,"

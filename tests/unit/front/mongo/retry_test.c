@@ -4,7 +4,8 @@
 static struct mongo_answer write_with(struct mongo_face *f, int session, int number, int id)
 {
     return mongo_ask(f,
-                     "{'insert':'c','documents':[{'_id':%d}],'lsid':{'id':%d},"
+                     "{'insert':'c','documents':[{'_id':%d}],'lsid':{'id':{'$binary':{'base64':"
+                     "'AAAAAAAAAAAAA%07dAA==','subType':'04'}}},"
                      "'txnNumber':{'$numberLong':'%d'}}",
                      id, session, number);
 }
@@ -45,8 +46,9 @@ TEST(mongo_retry, a_write_that_failed_as_a_whole_may_be_tried_again)
     struct mongo_face f;
 
     mongo_face_open(&f);
-    CHECK_FAULT(mongo_ask(&f, "{'insert':'a$b','documents':[{'_id':1}],'lsid':{'id':1},"
-                              "'txnNumber':{'$numberLong':'1'}}"),
+    CHECK_FAULT(mongo_ask(&f, "{'insert':'a$b','documents':[{'_id':1}],'lsid':" LSID(
+                                  "1") ","
+                                       "'txnNumber':{'$numberLong':'1'}}"),
                 ERROR_InvalidNamespace);
     CHECK_DONE(write_with(&f, 1, 1, 1));
     CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1}]");
@@ -73,8 +75,9 @@ TEST(mongo_retry, statements_on_many_documents_have_no_number)
 
     mongo_face_open(&f);
     struct mongo_answer answer =
-        mongo_ask(&f, "{'delete':'c','deletes':[{'q':{},'limit':0}],'lsid':{'id':1},"
-                      "'txnNumber':{'$numberLong':'1'}}");
+        mongo_ask(&f, "{'delete':'c','deletes':[{'q':{},'limit':0}],'lsid':" LSID(
+                          "1") ","
+                               "'txnNumber':{'$numberLong':'1'}}");
     CHECK_EQ(mongo_number(&answer, "writeErrors.0.code"), ERROR_InvalidOptions, "");
     mongo_face_close(&f);
 }
@@ -129,8 +132,8 @@ TEST(mongo_retry, every_kind_of_write_is_answered_again_after_a_crash)
         mongo_face_open(&f);
         CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':1}]}"));
         for (int attempt = 0; attempt < 3; attempt++) {
-            struct mongo_answer answer =
-                mongo_ask(&f, "{%s,'lsid':{'id':1},'txnNumber':{'$numberLong':'3'}}", r->command);
+            struct mongo_answer answer = mongo_ask(
+                &f, "{%s,'lsid':" LSID("1") ",'txnNumber':{'$numberLong':'3'}}", r->command);
             CHECK_DONE(answer);
             const char *text = answer_text(&f, &answer);
             CHECK_STRING(text, first ? first : text);
@@ -139,8 +142,9 @@ TEST(mongo_retry, every_kind_of_write_is_answered_again_after_a_crash)
             if (attempt == 0)
                 mongo_face_crash(&f);
         }
-        CHECK_FAULT(mongo_ask(&f, "{'delete':'c','deletes':[{'q':{},'limit':1}],'lsid':{'id':1},"
-                                  "'txnNumber':{'$numberLong':'2'}}"),
+        CHECK_FAULT(mongo_ask(&f, "{'delete':'c','deletes':[{'q':{},'limit':1}],'lsid':" LSID(
+                                      "1") ","
+                                           "'txnNumber':{'$numberLong':'2'}}"),
                     ERROR_TransactionTooOld);
         CHECK_STRING(mongo_found(&f, "c", "{}"), r->want);
         mongo_face_close(&f);
@@ -191,12 +195,12 @@ TEST(mongo_retry, no_statement_is_carried_out_twice_whatever_call_fails)
                 mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':0}%s]}",
                           row == 0 ? "" : ",{'_id':3,'b':1},{'_id':4,'b':1},{'_id':5,'b':1}"));
             storage_faulty_arm(f.world.storage, nth);
-            (void)mongo_ask(&f, "{%s,'lsid':{'id':1},'txnNumber':{'$numberLong':'1'}}",
+            (void)mongo_ask(&f, "{%s,'lsid':" LSID("1") ",'txnNumber':{'$numberLong':'1'}}",
                             rows[row].command);
             is_untouched = storage_faulty_calls(f.world.storage) < nth;
             storage_faulty_heal(f.world.storage);
             mongo_face_crash(&f);
-            CHECK_DONE(mongo_ask(&f, "{%s,'lsid':{'id':1},'txnNumber':{'$numberLong':'1'}}",
+            CHECK_DONE(mongo_ask(&f, "{%s,'lsid':" LSID("1") ",'txnNumber':{'$numberLong':'1'}}",
                                  rows[row].command));
             CHECK_STRING(mongo_found(&f, "c", "{}"), rows[row].want);
             mongo_face_close(&f);
@@ -213,22 +217,21 @@ TEST(mongo_retry, statements_have_the_numbers_that_the_client_gives_them)
     for (int i = 0; i < 3; i++)
         CHECK_DONE(mongo_ask(&f,
                              "{'update':'c','updates':[{'q':{'_id':1},'u':{'$inc':{'a':1}}}],"
-                             "'stmtIds':[%d],'lsid':{'id':1},'txnNumber':{'$numberLong':'1'}}",
+                             "'stmtIds':[%d],'lsid':" LSID("1") ",'txnNumber':{'$numberLong':'1'}}",
                              i / 2));
     CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1,\"a\":2}]");
-    CHECK_FAULT(mongo_ask(&f, "{'insert':'c','documents':[{},{}],'stmtIds':[3,5],'lsid':{'id':1},"
-                              "'txnNumber':{'$numberLong':'1'}}"),
+    CHECK_FAULT(mongo_ask(&f, "{'insert':'c','documents':[{},{}],'stmtIds':[3,5],'lsid':" LSID(
+                                  "1") ","
+                                       "'txnNumber':{'$numberLong':'1'}}"),
                 ERROR_InvalidOptions);
     mongo_face_close(&f);
 }
 
-TEST(mongo_retry, sessions_are_told_apart_by_everything_in_their_lsid)
+TEST(mongo_retry, sessions_are_told_apart_by_their_ids)
 {
     const char *const sessions[] = {
         "{'id':{'$binary':{'base64':'AAAAAAAAAAAAAAAAAAAAAA==','subType':'04'}}}",
         "{'id':{'$binary':{'base64':'AAAAAAAAAAAAAAAAAAAAAQ==','subType':'04'}}}",
-        "{'id':{'$binary':{'base64':'AAAAAAAAAAAAAAAAAAAAAA==','subType':'04'}},'uid':1}",
-        "{'id':1}",
     };
     struct mongo_face f;
 
@@ -242,6 +245,6 @@ TEST(mongo_retry, sessions_are_told_apart_by_everything_in_their_lsid)
                                  sessions[i]));
         mongo_face_crash(&f);
     }
-    CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1,\"a\":4}]");
+    CHECK_STRING(mongo_found(&f, "c", "{}"), "[{\"_id\":1,\"a\":2}]");
     mongo_face_close(&f);
 }

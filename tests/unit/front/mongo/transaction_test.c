@@ -4,13 +4,12 @@
 #include <stdio.h>
 
 /* One statement of transaction `number` of session `session`; the command without its braces. */
-#define STATEMENT(f, session, number, ...)                                                 \
-    statement(f, "'lsid':{'id':'" session "'},'txnNumber':" #number ",'autocommit':false", \
-              __VA_ARGS__)
-#define FIRST(f, session, number, ...)                           \
-    statement(f,                                                 \
-              "'lsid':{'id':'" session "'},'txnNumber':" #number \
-              ",'autocommit':false,'startTransaction':true",     \
+#define STATEMENT(f, session, number, ...) \
+    statement(f, "'lsid':" LSID(session) ",'txnNumber':" #number ",'autocommit':false", __VA_ARGS__)
+#define FIRST(f, session, number, ...)                                               \
+    statement(f,                                                                     \
+              "'lsid':" LSID(session) ",'txnNumber':" #number                        \
+                                      ",'autocommit':false,'startTransaction':true", \
               __VA_ARGS__)
 #define COMMIT(f, session, number) \
     STATEMENT(f, session, number, "'commitTransaction':1,'$db':'admin'")
@@ -30,10 +29,11 @@ static const char *label(struct mongo_face *f, struct mongo_answer answer)
 
 static const char *found_inside(struct mongo_face *f, const char *session, int number)
 {
-    struct mongo_answer a = mongo_ask(f,
-                                      "{'find':'c','sort':{'_id':1},'lsid':{'id':'%s'},'txnNumber':"
-                                      "%d,'autocommit':false}",
-                                      session, number);
+    struct mongo_answer a =
+        mongo_ask(f,
+                  "{'find':'c','sort':{'_id':1},'lsid':" LSID("%s") ",'txnNumber':"
+                                                                    "%d,'autocommit':false}",
+                  session, number);
     CHECK_DONE(a);
     return mongo_text(f, &a, "cursor.firstBatch");
 }
@@ -123,7 +123,7 @@ TEST(mongo_transaction, the_second_writer_of_a_document_is_told_to_try_again)
     for (size_t i = 0; i < ARRAY_COUNT(writes); i++) {
         char fields[200];
         CHECK_DONE(mongo_ask(&f, "{'delete':'c','deletes':[{'q':{'_id':9},'limit':1}]}"));
-        snprintf(fields, sizeof(fields), "'lsid':{'id':'b'},'txnNumber':%d,'autocommit':false",
+        snprintf(fields, sizeof(fields), "'lsid':" LSID("b") ",'txnNumber':%d,'autocommit':false",
                  (int)i + 2);
         CHECK_DONE(mongo_ask(&f, "{'find':'c',%s,'startTransaction':true}", fields));
         CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':9}]}"));
@@ -161,7 +161,7 @@ TEST(mongo_transaction, a_statement_that_fails_ends_it)
     int number = 0;
     EACH_ROW(rows, r) {
         char fields[200];
-        snprintf(fields, sizeof(fields), "'lsid':{'id':'s'},'txnNumber':%d,'autocommit':false",
+        snprintf(fields, sizeof(fields), "'lsid':" LSID("s") ",'txnNumber':%d,'autocommit':false",
                  ++number);
         CHECK_DONE(mongo_ask(
             &f, "{'insert':'c','documents':[{'_id':6}],%s,'startTransaction':true}", fields));
@@ -192,11 +192,13 @@ TEST(mongo_transaction, numbers_say_which_one_is_meant)
     CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':4}]}"));
     CHECK_FAULT(COMMIT(&f, "s", 5), 225);
     /* So does a retryable write with a higher number. */
-    CHECK_FAULT(mongo_ask(&f, "{'insert':'c','documents':[{'_id':7}],'lsid':{'id':'s'},"
-                              "'txnNumber':5}"),
-                225);
-    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':7}],'lsid':{'id':'s'},"
-                             "'txnNumber':7}"));
+    CHECK_FAULT(
+        mongo_ask(&f, "{'insert':'c','documents':[{'_id':7}],'lsid':" LSID("s") ","
+                                                                                "'txnNumber':5}"),
+        225);
+    CHECK_DONE(
+        mongo_ask(&f, "{'insert':'c','documents':[{'_id':7}],'lsid':" LSID("s") ","
+                                                                                "'txnNumber':7}"));
     CHECK_FAULT(COMMIT(&f, "s", 6), 225);
     mongo_face_close(&f);
 }
@@ -209,22 +211,22 @@ TEST(mongo_transaction, what_cannot_be_meant_is_refused)
         const char *fields;
         int code;
     } rows[] = {
-        {"'txnNumber':1,'autocommit':false,'startTransaction':true",                     72},
-        { "'lsid':{'id':'s'},'autocommit':false,'startTransaction':true",                72},
-        { "'lsid':{'id':'s'},'txnNumber':1,'startTransaction':true",                     72},
-        { "'lsid':{'id':'s'},'txnNumber':1,'autocommit':true,'startTransaction':true",   72},
-        { "'lsid':{'id':'s'},'txnNumber':1,'autocommit':false,'startTransaction':false", 72},
-        { "'lsid':{'id':'s'},'txnNumber':-1,'autocommit':false,'startTransaction':true", 72},
-        { "'lsid':{'id':'s'},'txnNumber':1,'autocommit':false,'startTransaction':true,"
-          "'readConcern':{'level':'linearizable'}",                             72},
-        { "'lsid':{'id':'s'},'txnNumber':2,'autocommit':false,'startTransaction':true,"
-          "'readConcern':{'level':'snapshot','atClusterTime':1}",               72},
-        { "'readConcern':{'level':'snapshot'}",                                          72},
-        { "'readConcern':{'atClusterTime':1}",                                           72},
-        { "'readConcern':{'afterClusterTime':1}",                                        14},
-        { "'readConcern':{'level':'majority'}",                                          0 },
-        { "'lsid':{'id':'s'},'txnNumber':3,'autocommit':false,'startTransaction':true,"
-          "'readConcern':{'level':'snapshot'}",                                 0 },
+        {"'txnNumber':1,'autocommit':false,'startTransaction':true",                           72},
+        { "'lsid':" LSID("s") ",'autocommit':false,'startTransaction':true",                   72},
+        { "'lsid':" LSID("s") ",'txnNumber':1,'startTransaction':true",                        72},
+        { "'lsid':" LSID("s") ",'txnNumber':1,'autocommit':true,'startTransaction':true",      72},
+        { "'lsid':" LSID("s") ",'txnNumber':1,'autocommit':false,'startTransaction':false",    72},
+        { "'lsid':" LSID("s") ",'txnNumber':-1,'autocommit':false,'startTransaction':true",    72},
+        { "'lsid':" LSID("s") ",'txnNumber':1,'autocommit':false,'startTransaction':true,"
+                              "'readConcern':{'level':'linearizable'}",               72},
+        { "'lsid':" LSID("s") ",'txnNumber':2,'autocommit':false,'startTransaction':true,"
+                              "'readConcern':{'level':'snapshot','atClusterTime':1}", 72},
+        { "'readConcern':{'level':'snapshot'}",                                                72},
+        { "'readConcern':{'atClusterTime':1}",                                                 72},
+        { "'readConcern':{'afterClusterTime':1}",                                              14},
+        { "'readConcern':{'level':'majority'}",                                                0 },
+        { "'lsid':" LSID("s") ",'txnNumber':3,'autocommit':false,'startTransaction':true,"
+                              "'readConcern':{'level':'snapshot'}",                   0 },
     };
     EACH_ROW(rows, r)
         CHECK_EQ(statement(&f, r->fields, "'find':'c'").code, r->code, "%s", r->fields);
@@ -261,7 +263,8 @@ TEST(mongo_transaction, its_cursors_read_at_its_instant_and_end_with_it)
     char more[300];
     CHECK_DONE(mongo_ask(&f, "{'delete':'c','deletes':[{'q':{'_id':2},'limit':1}]}"));
     CHECK_FAULT(
-        mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','lsid':{'id':'s'}}", id),
+        mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','lsid':" LSID("s") "}",
+                  id),
         50740);
     snprintf(more, sizeof(more), "'getMore':{'$numberLong':'%lld'},'collection':'c','batchSize':1",
              id);
@@ -269,7 +272,8 @@ TEST(mongo_transaction, its_cursors_read_at_its_instant_and_end_with_it)
     CHECK_STRING(mongo_text(&f, &a, "cursor.nextBatch"), "[{\"_id\":2}]");
     CHECK_DONE(COMMIT(&f, "s", 1));
     CHECK_FAULT(
-        mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','lsid':{'id':'s'}}", id),
+        mongo_ask(&f, "{'getMore':{'$numberLong':'%lld'},'collection':'c','lsid':" LSID("s") "}",
+                  id),
         43);
     mongo_face_close(&f);
 }
@@ -329,7 +333,7 @@ TEST(mongo_transaction, it_ends_with_its_session)
     struct mongo_face f;
     open_with_three(&f);
     CHECK_DONE(FIRST(&f, "s", 1, "'insert':'c','documents':[{'_id':4}]"));
-    CHECK_DONE(mongo_ask(&f, "{'endSessions':[{'id':'s'}]}"));
+    CHECK_DONE(mongo_ask(&f, "{'endSessions':[" LSID("s") "]}"));
     CHECK_FAULT(STATEMENT(&f, "s", 1, "'find':'c'"), 251);
     CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':4}]}"));
     CHECK_DONE(FIRST(&f, "s", 2, "'insert':'c','documents':[{'_id':5}]"));
@@ -376,7 +380,7 @@ TEST(mongo_transaction, killing_all_sessions_ends_it_and_a_session_without_an_id
     struct mongo_face f;
     open_with_three(&f);
     CHECK_DONE(FIRST(&f, "s", 1, "'insert':'c','documents':[{'_id':4}]"));
-    CHECK_DONE(mongo_ask(&f, "{'endSessions':[{'id':null}]}"));
+    CHECK_FAULT(mongo_ask(&f, "{'endSessions':[{'id':null}]}"), ERROR_TypeMismatch);
     CHECK_DONE(mongo_ask(&f, "{'endSessions':[]}"));
     CHECK_DONE(STATEMENT(&f, "s", 1, "'find':'c'"));
     CHECK_DONE(mongo_ask(&f, "{'killAllSessions':[]}"));
@@ -384,14 +388,114 @@ TEST(mongo_transaction, killing_all_sessions_ends_it_and_a_session_without_an_id
     mongo_face_close(&f);
 }
 
-TEST(mongo_transaction, a_session_needs_an_id_that_is_not_too_long)
+TEST(mongo_transaction, a_session_needs_an_id_that_is_a_uuid)
 {
     struct mongo_face f;
     open_with_three(&f);
-    CHECK_FAULT(mongo_ask(&f, "{'ping':1,'lsid':{'id':null}}"), ERROR_TypeMismatch);
-    CHECK_FAULT(mongo_ask(&f, "{'ping':1,'lsid':{}}"), ERROR_TypeMismatch);
-    CHECK_FAULT(mongo_ask(&f, "{'ping':1,'lsid':{'id':'%0600d'}}", 0), ERROR_InvalidOptions);
-    CHECK_DONE(mongo_ask(&f, "{'ping':1,'lsid':{'id':'s'}}"));
+    const struct {
+        const char *lsid;
+        int32_t want;
+    } rows[] = {
+        {"{'id':null}",                                                                      ERROR_TypeMismatch },
+        { "{'id':'s'}",                                                                      ERROR_TypeMismatch },
+        { "{'id':{'$binary':{'base64':'AAAAAAAAAAAAAAAAAAAAAA==','subType':'00'}}}",
+         ERROR_TypeMismatch                                                                                     },
+        { "{'id':{'$binary':{'base64':'AAAA','subType':'04'}}}",                             ERROR_InvalidUUID  },
+        { "{}",                                                                              ERROR_Location40414},
+        { "{'id':{'$binary':{'base64':'AAAAAAAAAAAAAAAAAAAAAA==','subType':'04'}},'uid':1}",
+         ERROR_TypeMismatch                                                                                     },
+        { "{'id':{'$binary':{'base64':'AAAAAAAAAAAAAAAAAAAAAA==','subType':'04'}},'x':1}",
+         ERROR_Location40415                                                                                    },
+        { "{'id':{'$binary':{'base64':'AAAAAAAAAAAAAAAAAAAAAA==','subType':'04'}}}",         0                  },
+    };
+    EACH_ROW(rows, r)
+        CHECK_FAULT(mongo_ask(&f, "{'ping':1,'lsid':%s}", r->lsid), r->want);
+    CHECK_DONE(mongo_ask(&f, "{'ping':1,'lsid':" LSID("s") "}"));
+    mongo_face_close(&f);
+}
+
+static const char *idle_rows(struct mongo_face *f, const char *options, const char *path)
+{
+    struct mongo_answer answer =
+        mongo_ask(f,
+                  "{'aggregate':1,'pipeline':[{'$currentOp':%s},{'$match':{'type':'idleSession'}}],"
+                  "'cursor':{},'$db':'admin'}",
+                  options);
+
+    CHECK_DONE(answer);
+    return mongo_text(f, &answer, path);
+}
+
+TEST(mongo_transaction, one_that_waits_for_its_next_statement_is_an_idle_session)
+{
+    struct mongo_face f;
+    open_with_three(&f);
+    CHECK_STRING(idle_rows(&f, "{}", "cursor.firstBatch"), "[]");
+    CHECK_DONE(FIRST(&f, "s", 7, "'insert':'c','documents':[{'_id':4}]"));
+    world_pass(&f.world, 2000);
+    CHECK_STRING(idle_rows(&f, "{'idleSessions':false}", "cursor.firstBatch"), "[]");
+    const struct {
+        const char *path, *want;
+    } rows[] = {
+        {"desc",                              "\"inactive transaction\""                                                  },
+        { "active",                           "false"                                                                     },
+        { "transaction.parameters.txnNumber", "7"                                                                         },
+        { "transaction.timeOpenMicros",       "2000000"                                                                   },
+        { "transaction.startWallClockTime",   "\"2026-03-01T00:00:00.000+00:00\""                                         },
+        { "transaction.expiryTime",           "\"2026-03-01T00:01:00.000+00:00\""                                         },
+        { "lsid.id",                          "{\"$binary\":{\"base64\":\"AAAAAAAAAAAAAAAAAAAsAA==\",\"subType\":\"04\"}}"},
+        { "lsid.uid",
+         "{\"$binary\":{\"base64\":\"47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\",\"subType\":"
+          "\"00\"}}"                                                                                                      },
+    };
+    EACH_ROW(rows, r) {
+        char path[80];
+        snprintf(path, sizeof(path), "cursor.firstBatch.0.%s", r->path);
+        CHECK_STRING(idle_rows(&f, "{'idleSessions':true}", path), r->want);
+    }
+    struct mongo_answer answer = mongo_ask(&f,
+                                           "{'currentOp':1,'type':'idleSession','$db':'admin'}");
+    CHECK_STRING(mongo_text(&f, &answer, "inprog.0.transaction.parameters.txnNumber"), "7");
+    CHECK_DONE(STATEMENT(&f, "s", 7, "'commitTransaction':1,'$db':'admin'"));
+    CHECK_STRING(idle_rows(&f, "{}", "cursor.firstBatch"), "[]");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_transaction, sessions_are_killed_by_who_they_belong_to_or_by_a_pattern)
+{
+    const struct {
+        const char *command;
+        bool is_killed;
+        int32_t want;
+    } rows[] = {
+        {"{'killSessions':[" LSID("s") "]}",                                     true,  0                   },
+        { "{'killSessions':[" LSID("t") "]}",                                    false, 0                   },
+        { "{'killSessions':[]}",                                                 true,  0                   },
+        { "{'endSessions':[]}",                                                  false, 0                   },
+        { "{'killAllSessions':[{'user':'ann','db':'db'}]}",                      false, 0                   },
+        { "{'killAllSessions':[{'user':'ann'}]}",                                false, ERROR_Location40414 },
+        { "{'killAllSessions':[" LSID("s") "]}",                                 false, ERROR_Location40415 },
+        { "{'killAllSessions':['s']}",                                           false, ERROR_TypeMismatch  },
+        { "{'killAllSessions':[]}",                                              true,  0                   },
+        { "{'killAllSessionsByPattern':[{'lsid':" LSID("s") "}]}",               true,  0                   },
+        { "{'killAllSessionsByPattern':[{'users':[{'user':'ann','db':'db'}]}]}", false, 0                   },
+        { "{'killAllSessionsByPattern':[{'uid':1}]}",                            false, ERROR_TypeMismatch  },
+        { "{'killAllSessionsByPattern':[{}]}",                                   false, ERROR_InvalidOptions},
+        { "{'killAllSessionsByPattern':[]}",                                     true,  0                   },
+    };
+    struct mongo_face f;
+    int number = 1;
+
+    open_with_three(&f);
+    EACH_ROW(rows, r) {
+        char fields[200];
+        snprintf(fields, sizeof(fields), "'lsid':" LSID("s") ",'txnNumber':%d,'autocommit':false",
+                 number++);
+        CHECK_DONE(mongo_ask(&f, "{'find':'c',%s,'startTransaction':true}", fields));
+        CHECK_FAULT(mongo_ask(&f, "%s", r->command), r->want);
+        struct mongo_answer answer = mongo_ask(&f, "{'find':'c',%s}", fields);
+        CHECK_EQ(answer.code, r->is_killed ? 251 : 0, "%s", r->command);
+    }
     mongo_face_close(&f);
 }
 
