@@ -29,6 +29,25 @@ struct wait_limit wait_limit_from_now(int64_t timeout_ms)
     return limit;
 }
 
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+struct wait_limit wait_limit_nearer(const struct wait_limit *limit, int64_t timeout_ms)
+{
+    struct wait_limit nearer = wait_limit_from_now(timeout_ms);
+
+    return is_before(&limit->at, &nearer.at) ? *limit : nearer;
+}
+
+bool wait_limit_is_over(const struct wait_limit *limit)
+{
+    struct wait_limit now = wait_limit_from_now(0);
+
+    return !is_before(&now.at, &limit->at);
+}
+
 bool wait_on(pthread_cond_t *condition, pthread_mutex_t *lock, const struct wait_limit *limit)
 {
     return pthread_cond_timedwait(condition, lock, &limit->at) != ETIMEDOUT;

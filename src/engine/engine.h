@@ -77,6 +77,10 @@ struct request {
     unsigned slot;
     struct transaction *transaction; /* that it is inside of, or that it commits */
     bool is_committing;
+    /* Asked now and then while a write waits for a transaction to end; what is not OK ends the wait. NULL: nobody
+     * is asked. Set by the caller after request_begin. */
+    status (*check)(void *context);
+    void *check_context;
 };
 /* BUSY if too many run. Everything found through the request is valid until request_end. */
 MUST_USE status request_begin(struct engine *engine, struct arena *arena, struct request *out);
@@ -100,8 +104,8 @@ MUST_USE status engine_read_deaths(struct engine *engine, uint32_t collection_id
                                    death_reader *reader, void *context);
 
 /* Told after a durable write has brought documents to a collection with an index by arrival, on the committing
- * thread; must not block. NULL ends it. */
-typedef void arrival_reader(void *context);
+ * thread, named each time it is another one; must not block. NULL ends it. */
+typedef void arrival_reader(void *context, uint32_t collection_id);
 void engine_read_arrivals(struct engine *engine, arrival_reader *reader, void *context);
 
 /* Walks everything and verifies every invariant. Each violation is one call of `report`. */

@@ -115,17 +115,18 @@ bool intent_is_own(struct intents *intents, uint64_t hash, const struct transact
     return owner_of(intents, hash) == owner;
 }
 
-bool intent_wait(struct intents *intents, uint64_t hash, const struct wait_limit *limit)
+enum intent_wait intent_wait(struct intents *intents, uint64_t hash, const struct wait_limit *limit)
 {
     struct intent_shard *shard = shard_of(intents, hash);
     bool is_in_time = true;
 
     if (!block_begin())
-        return false;
+        return INTENT_TOO_MANY_WAIT;
     pthread_mutex_lock(&shard->lock);
     while (is_in_time && *find(shard, hash))
         is_in_time = wait_on(&shard->freed, &shard->lock, limit);
+    bool is_free = !*find(shard, hash);
     pthread_mutex_unlock(&shard->lock);
     block_end();
-    return is_in_time;
+    return is_free ? INTENT_FREE : INTENT_HELD;
 }

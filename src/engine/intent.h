@@ -45,7 +45,9 @@ void intents_give(struct intents *intents, struct intent **list);
 /* Has somebody else than `owner` announced this key? Costs nothing while nobody has announced anything. */
 bool intent_is_foreign(struct intents *intents, uint64_t hash, const struct transaction *owner);
 bool intent_is_own(struct intents *intents, uint64_t hash, const struct transaction *owner);
-/* Waits, marked as a wait, until nobody has announced the key; false if it takes too long or too many wait. */
-MUST_USE bool intent_wait(struct intents *intents, uint64_t hash, const struct wait_limit *limit);
+enum intent_wait { INTENT_FREE, INTENT_HELD, INTENT_TOO_MANY_WAIT };
+/* Waits, marked as a wait, until nobody has announced the key or the time is over. */
+MUST_USE enum intent_wait intent_wait(struct intents *intents, uint64_t hash,
+                                      const struct wait_limit *limit);
 
 #endif

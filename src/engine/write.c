@@ -564,10 +564,28 @@ static status enter(struct write *write)
     return take_latches(write);
 }
 
+/* Until the transaction ends that has announced the key, or whoever asked for the write wants it no longer. */
+static status await_intent(struct write *write, uint64_t hash, const struct wait_limit *limit)
+{
+    enum { LOOK_EVERY_MS = 20 };
+    const struct request *request = write->request;
+    enum intent_wait end = INTENT_HELD;
+
+    while (end == INTENT_HELD && !wait_limit_is_over(limit)) {
+        struct wait_limit nearer = wait_limit_nearer(limit, LOOK_EVERY_MS);
+        end = intent_wait(&request->engine->transactions.intents, hash,
+                          request->check ? &nearer : limit);
+        if (end == INTENT_HELD && request->check)
+            TRY(request->check(request->check_context));
+    }
+    if (end == INTENT_FREE)
+        return STATUS_OK;
+    return status_of(BUSY, "a transaction has written the document and does not end; try again");
+}
+
 /* What a transaction has announced to write waits for its end. */
 static status enter_past_intents(struct write *write)
 {
-    struct intents *intents = &write->request->engine->transactions.intents;
     arena_position mark = arena_mark(write->request->arena);
     struct wait_limit limit = wait_limit_from_now(LIMIT_TRANSACTION_WAIT_MS);
     uint64_t hash;
@@ -578,9 +596,7 @@ static status enter_past_intents(struct write *write)
             return status_of(CONFLICT, "another transaction has written the same unique key");
         write_release(write);
         arena_release(write->request->arena, mark);
-        if (!intent_wait(intents, hash, &limit))
-            return status_of(BUSY, "a transaction has written the document and does not end; try "
-                                   "again");
+        TRY(await_intent(write, hash, &limit));
         TRY(enter(write));
     }
     return STATUS_OK;

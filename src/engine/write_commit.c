@@ -335,8 +335,15 @@ static void tell_arrivals(const struct write *write)
     struct engine *engine = write->request->engine;
     arrival_reader *reader = write->has_arrivals ? atomic_load(&engine->arrivals) : NULL;
 
-    if (reader)
-        reader(atomic_load(&engine->arrivals_context));
+    uint32_t told = 0;
+
+    for (const struct document_change *change = write->changes; reader && change;
+         change = change->next) {
+        uint32_t id = change->collection->id;
+        if (change->arrival_values && id != told)
+            reader(atomic_load(&engine->arrivals_context), id);
+        told = change->arrival_values ? id : told;
+    }
 }
 
 static void note_backlogs(const struct write *write)

@@ -60,6 +60,29 @@ test("an update of many documents can be killed in the middle", async () => {
     await failed;
 });
 
+test("a command is about its own database while it writes to another one", async () => {
+    const slow = await fill();
+    let isOver = false;
+    const merge = [{ $match: { _id: { $lt: 2000 } } }, { $merge: { into: { db: "elsewhere", coll: "copy" } } }];
+    const done = slow.aggregate(merge, { comment: "copies" }).toArray().finally(() => (isOver = true));
+    const seen = new Set();
+    const stages = [{ $currentOp: { allUsers: true } }, { $match: { "command.comment": "copies" } }];
+    while (!isOver) for (const row of await watcher.db("admin").aggregate(stages).toArray()) seen.add(row.ns);
+    await done;
+    equal([...seen], ["operations.slow"]);
+});
+
+test("a cursor that waits for documents ends with an error when it is killed", async () => {
+    const c = await db.createCollection("tail", { capped: true, size: 100000 });
+    await c.insertOne({ _id: 1 });
+    const cursor = c.find({}, { tailable: true, awaitData: true, maxAwaitTimeMS: 600000 });
+    await cursor.next();
+    const failed = fails(11601, cursor.next());
+    const row = await awaitOperation({ ns: "operations.tail", op: "getmore" });
+    await admin({ killOp: 1, op: row.opid });
+    await failed;
+});
+
 test("an index build that is killed fails, and leaves nothing behind", async () => {
     const slow = await fill();
     for (let round = 0; round < 20; round++) {

@@ -122,6 +122,31 @@ test("a write outside waits for the transaction that has written the document", 
     equal((await c.findOne({ _id: 1 })).n, 11);
 });
 
+test("a write that waits for a transaction minds its time limit, and whoever kills it", async () => {
+    const c = await collection([{ _id: 1, n: 0 }]);
+    await inSession(async (session) => {
+        session.startTransaction();
+        await c.updateOne({ _id: 1 }, { $inc: { n: 1 } }, { session });
+        const late = (comment, more) => c.db.command({ update: c.collectionName, comment, updates: [{ q: { _id: 1 }, u: { $inc: { n: 10 } } }], ...more });
+        await fails(50, late("patient", { maxTimeMS: 100 }));
+        await fails(50, c.db.command({ insert: c.collectionName, documents: [{ _id: 1 }], maxTimeMS: 100 }));
+        const killed = fails(11601, late("killed"));
+        const admin = client.db("admin");
+        for (let i = 0; i < 2000; i++) {
+            const stages = [{ $currentOp: { allUsers: true } }, { $match: { "command.comment": "killed" } }];
+            const [row] = await admin.aggregate(stages).toArray();
+            if (row) {
+                await admin.command({ killOp: 1, op: row.opid });
+                break;
+            }
+        }
+        const error = await killed;
+        ok(!error.writeErrors && !error.result?.writeErrors, "the command has failed, not one of its statements");
+        await session.commitTransaction();
+    });
+    equal((await c.findOne({ _id: 1 })).n, 1);
+});
+
 test("a unique key is kept", async () => {
     const c = await collection([{ _id: 1, u: 1 }]);
     await c.createIndex({ u: 1 }, { unique: true });

@@ -141,6 +141,7 @@ struct mongo_answer mongo_ask_document(struct mongo_face *f, bytes document)
         pthread_mutex_unlock(&waiting.lock);
     }
     struct mongo_answer answer = answer_of(f, command_reply(&waiting.command));
+    answer.used_bytes = arena_used_bytes(arena);
     pthread_cond_destroy(&waiting.is_done);
     pthread_mutex_destroy(&waiting.lock);
     arena_close(arena);

@@ -27,6 +27,7 @@ struct mongo_answer {
     int32_t code; /* 0: ok */
     bytes document;
     const char *message; /* of an error */
+    size_t used_bytes;   /* memory of the command when it ended */
 };
 
 void mongo_face_open(struct mongo_face *f);

@@ -124,7 +124,7 @@ static void read_generic(bytes body, struct value out[GENERIC_COUNT])
 static status read_database(struct command *command, struct value value)
 {
     if (command->message->kind == WIRE_QUERY) {
-        command->database = command->message->database;
+        command->database = command->home = command->message->database;
         return command_check_database(command, command->database);
     }
     if (value.type == VALUE_MISSING)
@@ -133,7 +133,7 @@ static status read_database(struct command *command, struct value value)
         return command_fail(command, ERROR_TypeMismatch,
                             "the field '$db' must be of type string, not %s",
                             value_type_name(value.type));
-    command->database = value_text(value);
+    command->database = command->home = value_text(value);
     return command_check_database(command, command->database);
 }
 
@@ -202,9 +202,16 @@ static status check_place(struct command *command)
 
 /* ---- the way in ------------------------------------------------------------------------------------- */
 
+static status check_waiting(void *context)
+{
+    return command_check_time(context);
+}
+
 static status begin_request(struct command *command)
 {
     TRY(request_begin(command->face->engine, command->arena, &command->request));
+    command->request.check = check_waiting;
+    command->request.check_context = command;
     command->has_request = true;
     return STATUS_OK;
 }

@@ -73,7 +73,8 @@ struct command {
     bytes name;
     const struct command_row *row;
     struct value target; /* the value of the field that names the command */
-    bytes database;
+    bytes database; /* that it works on; another than its own while it writes there ($out, $merge) */
+    bytes home;     /* that the client named: what others see while it runs */
     struct request request; /* one reading of the clock, one picture of the catalog */
     bool has_request;
 

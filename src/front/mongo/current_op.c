@@ -309,6 +309,6 @@ status serve_kill_op(struct command *command)
     if (id >= OPERATION_BUILD_BIT)
         return index_build_kill(command, (int32_t)id);
     if (operation_kill(command->face, (int32_t)id))
-        tail_ring(command->face); /* it may wait */
+        tail_ring_all(command->face); /* it may wait */
     return STATUS_OK;
 }

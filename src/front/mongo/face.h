@@ -40,7 +40,7 @@ struct mongo {
     struct stream_table *streams;
     struct retry_table *retries;
     struct multi_table *multis;
-    struct tail_bell bell;
+    struct tail_bells tails;
     struct operation_list operations;
     struct counters *counters;
     struct top_table *top;

@@ -216,7 +216,7 @@ static status end_listed(struct command *command, ender *end, const struct lsid_
     }
     if (count == 0 && all)
         end_sessions(command, all);
-    tail_ring(command->face); /* cursors that wait look whether they were ended */
+    tail_ring_all(command->face); /* cursors that wait look whether they were ended */
     return STATUS_OK;
 }
 

@@ -23,7 +23,8 @@
 #include "front/mongo/session.h"
 #include "front/mongo/stream.h"
 
-enum { BUCKETS = 1024, WAIT_MS = 30 * 1000 };
+/* Whoever waits looks now and then whether it was killed. */
+enum { BUCKETS = 1024, WAIT_MS = 30 * 1000, LOOK_EVERY_MS = 20 };
 
 enum multi_state { STATE_NONE, STATE_IN_PROGRESS, STATE_COMMITTED, STATE_ABORTED, STATE_UNKNOWN };
 
@@ -276,7 +277,10 @@ static status claim(struct command *command, struct multi_entry *fresh,
     struct multi_entry *entry;
 
     while ((entry = *find_place(table, id)) && entry->is_running) {
-        if (!wait_on(&table->is_ended, &table->lock, &limit))
+        struct wait_limit nearer = wait_limit_nearer(&limit, LOOK_EVERY_MS);
+        wait_on(&table->is_ended, &table->lock, &nearer);
+        TRY(command_check_time(command));
+        if (wait_limit_is_over(&limit))
             return status_of(BUSY, "another statement of the session is still running; try again");
     }
     if (!entry && command->multi == MULTI_GOES_ON)

@@ -54,8 +54,8 @@ bytes operation_namespace(const struct command *command, struct arena *arena)
     bytes name = operation_collection(command);
     if (name.len == 0)
         name = BYTES_LITERAL("$cmd");
-    const char *text = arena_format(arena, "%.*s.%.*s", (int)command->database.len,
-                                    (const char *)command->database.data, (int)name.len,
+    const char *text = arena_format(arena, "%.*s.%.*s", (int)command->home.len,
+                                    (const char *)command->home.data, (int)name.len,
                                     (const char *)name.data);
 
     return bytes_of_text(text ? text : "");

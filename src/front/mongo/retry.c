@@ -12,7 +12,8 @@
  * a RUNNING write waits on a condition. */
 #include "front/mongo/retry.h"
 
-enum { BUCKETS = 4096, WAIT_MS = 30 * 1000 };
+/* Whoever waits looks now and then whether it was killed. */
+enum { BUCKETS = 4096, WAIT_MS = 30 * 1000, LOOK_EVERY_MS = 20 };
 
 struct entry {
     struct entry *next; /* in its bucket */
@@ -153,19 +154,22 @@ static bool is_running(struct retry_table *table, bytes session)
 }
 
 /* Until the write that the session has under way has ended; false if that takes too long. */
-static bool wait_for(struct retry_table *table, bytes session)
+static bool wait_for(struct command *command, struct retry_table *table, bytes session)
 {
     struct wait_limit limit = wait_limit_from_now(WAIT_MS);
-    bool is_in_time = true;
 
     if (!block_begin())
         return false;
     pthread_mutex_lock(&table->lock);
-    while (is_in_time && is_running(table, session))
-        is_in_time = wait_on(&table->is_ended, &table->lock, &limit);
+    while (is_running(table, session) && !wait_limit_is_over(&limit) &&
+           command_check_time(command).code == OK) {
+        struct wait_limit nearer = wait_limit_nearer(&limit, LOOK_EVERY_MS);
+        wait_on(&table->is_ended, &table->lock, &nearer);
+    }
+    bool is_over = !is_running(table, session);
     pthread_mutex_unlock(&table->lock);
     block_end();
-    return is_in_time;
+    return is_over;
 }
 
 static status refuse_old(struct command *command, int64_t newest)
@@ -210,7 +214,7 @@ status retry_begin(struct command *command)
         outcome = enter(table, command, session, &newest);
         pthread_mutex_unlock(&table->lock);
         has_waited |= outcome == OUTCOME_WAIT;
-    } while (outcome == OUTCOME_WAIT && wait_for(table, session));
+    } while (outcome == OUTCOME_WAIT && wait_for(command, table, session));
     command->is_retryable = outcome == OUTCOME_RUN || outcome == OUTCOME_LOOK;
     if (has_waited) /* the first attempt may have made the collection */
         TRY(command_renew(command));

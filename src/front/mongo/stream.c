@@ -10,7 +10,7 @@
  *
  * A cursor that is killed while it is BUSY is marked, and goes when its batch is done.
  *
- * A cursor that awaits documents looks, and if there are none it waits for the bell of tail.h and looks again, until
+ * A cursor that awaits documents looks, and if there are none it waits for the bell of its collection (tail.h) and looks again, until
  * its time is over; each look is a request of its own.
  *
  * Threads: the table is guarded by its lock, a leaf; a BUSY stream belongs to the command that runs it. */
@@ -497,27 +497,47 @@ static status take_patience(struct command *command, const struct stream *stream
     return STATUS_OK;
 }
 
-static bool is_to_wait(struct command *command, const struct stream *stream,
-                       const struct batch *batch)
+static bool is_to_wait(const struct stream *stream, const struct batch *batch)
 {
     return stream->awaits && batch->count == 0 && !batch->is_at_end &&
-           !atomic_load(&stream->is_doomed) && !operation_is_killed(command);
+           !atomic_load(&stream->is_doomed);
 }
 
+/* Of its collection; what rings elsewhere is not for this cursor. */
+static status find_bell(struct command *command, const struct stream *stream,
+                        struct tail_bell **out)
+{
+    const struct collection *collection;
+
+    TRY(command_find(command, stream->name, &collection));
+    *out = tail_bell_of(command->face, collection ? collection->id : 0);
+    return STATUS_OK;
+}
+
+/* However often it looks, what a look has needed is given back before the next. */
 static status await_batch(struct command *command, struct stream *stream, struct batch *batch)
 {
+    enum { EMPTY_BATCH_BYTES = 64 };
     size_t begun = command->reply.len;
     struct wait_limit limit;
+    struct tail_bell *bell;
     uint64_t rung;
 
     TRY(take_patience(command, stream, &limit));
+    if (!stream->awaits)
+        return run_batch(command, stream, "nextBatch", batch);
+    TRY(find_bell(command, stream, &bell));
+    buffer_reserve(&command->reply, EMPTY_BATCH_BYTES);
+    arena_position mark = arena_mark(command->arena);
     for (;;) {
-        rung = atomic_load(&command->face->bell.count);
+        rung = atomic_load(&bell->count);
         TRY(run_batch(command, stream, "nextBatch", batch));
-        if (!is_to_wait(command, stream, batch))
+        if (!is_to_wait(stream, batch))
             return STATUS_OK;
         command_pause(command); /* who waits holds nobody's purging back */
-        bool is_rung = tail_await(command->face, rung, &limit);
+        arena_release(command->arena, mark);
+        bool is_rung = tail_await(command->face, bell, rung, &limit);
+        TRY(command_check_time(command));
         TRY(command_renew(command));
         if (!is_rung)
             return STATUS_OK;
@@ -593,7 +613,7 @@ static status kill_one(struct command *command, int64_t id, bool *is_there_out)
     if (gone)
         give(gone);
     else if (is_there && is_permitted)
-        tail_ring(command->face);
+        tail_ring_all(command->face);
     if (is_permitted)
         return STATUS_OK;
     return command_fail(command, ERROR_Unauthorized,

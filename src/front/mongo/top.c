@@ -195,9 +195,9 @@ static bool forget_dropped(const struct command *command)
     command_handler *handler = command->row->handler;
 
     if (handler == serve_drop)
-        forget(command->face->top, command->database, operation_collection(command));
+        forget(command->face->top, command->home, operation_collection(command));
     else if (handler == serve_drop_database)
-        forget(command->face->top, command->database, BYTES_NONE);
+        forget(command->face->top, command->home, BYTES_NONE);
     else if (handler == serve_rename_collection)
         forget_renamed(command);
     else
@@ -214,9 +214,9 @@ void top_note(const struct command *command, bool is_failed, int64_t took_us)
     bytes name = operation_collection(command);
     if (name.len == 0)
         return;
-    size_t lock = set_of(command->database, name) % LOCKS;
+    size_t lock = set_of(command->home, name) % LOCKS;
     pthread_mutex_lock(&table->locks[lock].mutex);
-    struct entry *entry = need_entry(table, command->database, name);
+    struct entry *entry = need_entry(table, command->home, name);
     if (entry) {
         entry->used = ++table->locks[lock].clock;
         count(entry, command->row->traits & TRAIT_WRITE ? EVENT_WRITE_LOCK : EVENT_READ_LOCK,

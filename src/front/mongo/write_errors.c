@@ -40,7 +40,7 @@ status write_errors_take(struct write_errors *errors, struct command *command, s
 {
     struct fault fault = command->fault;
 
-    if (fault.code == ERROR_MaxTimeMSExpired)
+    if (fault.code == ERROR_MaxTimeMSExpired || fault.code == ERROR_Interrupted)
         return failed;
     if (fault.code == ERROR_NONE) {
         if (!is_of_statement(failed.code))

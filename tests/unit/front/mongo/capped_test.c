@@ -192,13 +192,22 @@ struct waiter {
     pthread_t thread;
 };
 
+static unsigned waiting_count(struct mongo *face)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < TAIL_BELLS; i++)
+        count += atomic_load(&face->tails.bells[i].waiting);
+    return count;
+}
+
 static void *insert_later(void *context)
 {
     struct waiter *waiter = context;
     struct mongo *face = waiter->f->face;
 
     /* Whoever waits has said so. */
-    while (atomic_load(&face->bell.waiting) == 0)
+    while (waiting_count(face) == 0)
         sched_yield();
     CHECK_EQ(request_count(waiter->f->world.engine), 0, "who waits holds nothing back");
     CHECK_WRITTEN(world_insert(&waiter->f->world, "c", "{'_id':77}"), OK);
@@ -223,6 +232,71 @@ TEST(mongo_capped, a_cursor_that_awaits_is_woken_by_an_insert)
     a = more(&f, id, ",'maxTimeMS':1");
     CHECK_STRING(mongo_text(&f, &a, "cursor.nextBatch"), "[]");
     CHECK_EQ(mongo_number(&a, "cursor.id"), id, "its time was over");
+    mongo_face_close(&f);
+}
+
+static void *insert_many_later(void *context)
+{
+    struct waiter *waiter = context;
+    struct mongo *face = waiter->f->face;
+
+    for (int i = 0; i < 400; i++) {
+        while (waiting_count(face) == 0)
+            sched_yield();
+        CHECK_WRITTEN(world_insert(&waiter->f->world, "c", "{'_id':%d,'a':%d}", i, i == 399), OK);
+    }
+    return NULL;
+}
+
+TEST(mongo_capped, a_cursor_that_looks_often_needs_no_more_memory)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'create':'c','capped':true,'size':4096000}"));
+    CHECK_WRITTEN(world_insert(&f.world, "c", "{'_id':1000,'a':1}"), OK);
+    struct mongo_answer a =
+        mongo_ask(&f, "{'find':'c','filter':{'a':1},'tailable':true,'awaitData':true}");
+    int64_t id = mongo_number(&a, "cursor.id");
+    struct waiter waiter = { .f = &f };
+    CHECK(pthread_create(&waiter.thread, NULL, insert_many_later, &waiter) == 0);
+    a = more(&f, id, ",'maxTimeMS':60000");
+    pthread_join(waiter.thread, NULL);
+    CHECK_STRING(mongo_text(&f, &a, "cursor.nextBatch"), "[{\"_id\":399,\"a\":1}]");
+    CHECK_THAT(a.used_bytes < 100000, "%zu bytes", a.used_bytes);
+    mongo_face_close(&f);
+}
+
+static uint32_t id_of(struct mongo_face *f, const char *name)
+{
+    const struct collection *collection;
+    struct request request;
+
+    CHECK_OK(request_begin(f->world.engine, f->world.arena, &request));
+    CHECK_OK(catalog_find(&request, BYTES_LITERAL("db"), bytes_of_text(name), &collection));
+    uint32_t id = collection->id;
+    request_end(&request);
+    return id;
+}
+
+TEST(mongo_capped, a_cursor_that_awaits_sleeps_on_while_others_get_documents)
+{
+    const char *const names[] = { "c", "d" };
+    struct mongo_face f;
+    uint64_t rung[ARRAY_COUNT(names)];
+
+    mongo_face_open(&f);
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+        CHECK_DONE(mongo_ask(&f, "{'create':'%s','capped':true,'size':4096}", names[i]));
+    for (size_t round = 0; round < ARRAY_COUNT(names); round++) {
+        CHECK_DONE(mongo_ask(&f, "{'insert':'%s','documents':[{},{}]}", names[round]));
+        for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+            uint64_t count = atomic_load(&tail_bell_of(f.face, id_of(&f, names[i]))->count);
+            if (round > 0)
+                CHECK_EQ(count - rung[i], i == round, "%s", names[i]);
+            rung[i] = count;
+        }
+    }
     mongo_face_close(&f);
 }
 

@@ -31,6 +31,7 @@ static void other_begin(struct other *other, struct mongo_face *f, const char *t
                                        .message = &other->message,
                                        .row = &row,
                                        .database = BYTES_LITERAL("db"),
+                                       .home = BYTES_LITERAL("db"),
                                        .started_ms = clock_monotonic(f->world.clock) };
     CHECK(document_find(other->message.body, "count", &other->command.target));
     operation_begin(&other->command);
