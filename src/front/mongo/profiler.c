@@ -1,6 +1,6 @@
 /* Profiler: who is profiled, and the rows that came of it.
  *
- *   level 0: nothing   1: what is slow, or what a filter says   2: everything
+ *   level 0: nothing   1: what is slow, or what the filter of the database says   2: everything
  *
  * Every database that was ever profiled has a list of rows, bounded in bytes: a new row drives the oldest out. The
  * purger runs below this face; what it has removed is fetched from its history when somebody looks.
@@ -25,6 +25,7 @@ struct profile_entry {
 /* Of one database. */
 struct profile {
     int level;
+    bytes filter; /* of rows, a document; owned; empty: none */
     struct profile_entry *first, **last;
     size_t bytes_kept;
     size_t name_len;
@@ -53,9 +54,9 @@ void profiler_close(struct profiler *profiler)
 {
     for (size_t i = 0; i < profiler->database_count; i++) {
         forget_rows(profiler->databases[i]);
+        memory_give((void *)profiler->databases[i]->filter.data);
         memory_give(profiler->databases[i]);
     }
-    memory_give((void *)profiler->filter.data);
     pthread_mutex_destroy(&profiler->lock);
 }
 
@@ -178,8 +179,8 @@ static struct profile_wish read_wish(struct command *command)
     const struct profile *profile = find_profile(profiler, command->database);
     wish.level = profile ? profile->level : 0;
     wish.sample_rate = profiler->sample_rate;
-    if (profiler->filter.len > 0 &&
-        arena_copy(command->arena, profiler->filter, &wish.filter).code != OK)
+    if (profile && profile->filter.len > 0 &&
+        arena_copy(command->arena, profile->filter, &wish.filter).code != OK)
         wish.level = 0;
     wish.number = ++profiler->row_count;
     pthread_mutex_unlock(&profiler->lock);
@@ -202,7 +203,7 @@ void profiler_note(struct command *command, int64_t took_ms, bool is_failed)
         is_chosen = row.len > 0 && fulfils(command, wish.filter, row);
     if (is_chosen && is_slow)
         log_slow(command, took_ms);
-    if (row.len == 0 || wish.level == 0 || (!is_chosen && (wish.level == 1 || wish.filter.len > 0)))
+    if (row.len == 0 || wish.level == 0 || (wish.level == 1 && !is_chosen))
         return;
     pthread_mutex_lock(&profiler->lock);
     struct profile *profile = find_profile(profiler, command->database);
@@ -341,13 +342,14 @@ static status copy_filter(struct command *command, struct value filter, bytes *o
     return STATUS_OK;
 }
 
-static void append_settings(struct profiler *profiler, struct buffer *out, int level)
+static void append_settings(struct profiler *profiler, const struct profile *profile,
+                            struct buffer *out)
 {
-    reply_int32(out, "was", level);
+    reply_int32(out, "was", profile ? profile->level : 0);
     reply_int32(out, "slowms", (int32_t)atomic_load(&profiler->slow_ms));
     reply_double(out, "sampleRate", profiler->sample_rate);
-    if (profiler->filter.len > 0)
-        reply_document(out, "filter", profiler->filter);
+    if (profile && profile->filter.len > 0)
+        reply_document(out, "filter", profile->filter);
 }
 
 struct profile_settings {
@@ -363,22 +365,24 @@ static status change_settings(struct command *command, const struct profile_sett
     struct profile *profile = find_profile(profiler, command->database);
 
     TRY(take_purged(command));
-    append_settings(profiler, &command->reply, profile ? profile->level : 0);
-    if (wish->level >= 0 && wish->level <= 2) {
+    append_settings(profiler, profile, &command->reply);
+    bool has_level = wish->level >= 0 && wish->level <= 2;
+    if (has_level || wish->filter_copy.len > 0) {
         profile = need_profile(profiler, command->database);
         if (!profile)
             return command_fail(command, ERROR_ExceededMemoryLimit,
                                 "%d databases are profiled, which is the limit",
                                 LIMIT_PROFILED_DATABASES);
-        profile->level = (int)wish->level;
     }
+    if (has_level)
+        profile->level = (int)wish->level;
     if (wish->slow_ms.type != VALUE_MISSING)
         atomic_store(&profiler->slow_ms, argument_number(wish->slow_ms, SLOW_MS_DEFAULT));
     if (wish->sample_rate.type != VALUE_MISSING)
         profiler->sample_rate = value_as_double(wish->sample_rate);
-    if (wish->filter.type != VALUE_MISSING) {
-        memory_give((void *)profiler->filter.data);
-        profiler->filter = wish->filter_copy;
+    if (wish->filter.type != VALUE_MISSING && profile) {
+        memory_give((void *)profile->filter.data);
+        profile->filter = wish->filter_copy;
     }
     judge_on(profiler);
     return STATUS_OK;

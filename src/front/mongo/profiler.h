@@ -17,13 +17,13 @@ struct profile;
 
 /* In the face. */
 struct profiler {
-    /* All that a command looks at when it ends. */
+    /* All that a command looks at when it ends. What is slow, and how much of it is noted, holds for the whole
+     * server, as in MongoDB, whichever database it was set on; level and filter are of each database. */
     _Atomic bool is_on;
     _Atomic int64_t slow_ms;
 
     pthread_mutex_t lock;
     double sample_rate;
-    bytes filter; /* of rows, a document; owned; empty: none */
     uint64_t purge_seen;
     int64_t row_count;
     struct profile *databases[LIMIT_PROFILED_DATABASES];

@@ -215,12 +215,14 @@ status view_check(struct command *command, bytes name, bytes on, bytes pipeline)
     int below, above;
 
     TRY(check_stages(command, name, pipeline));
-    TRY(count_steps(command, on, name, &is_met, &below));
+    TRY(view_reaches(command, on, pipeline, name, &is_met));
     if (is_met)
         return command_fail(command, ERROR_GraphContainsCycle,
-                            "View cycle detected: '%.*s' looks at '%.*s', which looks at it again",
+                            "View cycle detected: '%.*s' on '%.*s' would look at itself, by its "
+                            "pipeline or through other views",
                             (int)name.len, (const char *)name.data, (int)on.len,
                             (const char *)on.data);
+    TRY(count_steps(command, on, name, &is_met, &below));
     TRY(count_above(command, name, &above));
     return above + below >= LIMIT_VIEW_DEPTH ? fail_depth(command, name) : STATUS_OK;
 }

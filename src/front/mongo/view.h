@@ -28,6 +28,9 @@ MUST_USE status view_join(struct arena *arena, const struct view *view, bytes st
  * itself, and one with too many below or above it. */
 MUST_USE status view_check(struct command *command, bytes name, bytes view_on, bytes pipeline);
 bool view_are_any(struct command *command);
+/* view_reach.c: would a view on `on` with this pipeline look at `wanted`, by itself or through others? */
+MUST_USE status view_reaches(struct command *command, bytes on, bytes pipeline, bytes wanted,
+                             bool *out);
 
 /* ---- commands on a view: view_command.c -------------------------------------------------------------- */
 

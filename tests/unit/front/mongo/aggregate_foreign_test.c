@@ -174,19 +174,6 @@ TEST(mongo_aggregate_foreign, a_view_does_not_touch_the_variables_of_those_who_l
     mongo_face_close(&f);
 }
 
-TEST(mongo_aggregate_foreign, a_view_that_looks_itself_up_is_an_error)
-{
-    struct mongo_face f;
-
-    fill(&f);
-    CHECK_DONE(mongo_ask(&f, "{'create':'loop','viewOn':'c','pipeline':[{'$lookup':{'from':'loop',"
-                             "'pipeline':[],'as':'x'}}]}"));
-    CHECK_FAULT(mongo_ask(&f, "{'find':'loop'}"), ERROR_ViewDepthLimitExceeded);
-    CHECK_FAULT(mongo_ask(&f, "{'aggregate':'c','pipeline':[{'$unionWith':'loop'}],'cursor':{}}"),
-                ERROR_ViewDepthLimitExceeded);
-    mongo_face_close(&f);
-}
-
 TEST(mongo_aggregate_foreign, what_fails_inside_of_a_lookup_is_told)
 {
     struct mongo_face f;

@@ -79,6 +79,31 @@ TEST(mongo_profiler, a_level_holds_for_its_database_and_others_are_not_noted)
     mongo_face_close(&f);
 }
 
+TEST(mongo_profiler, level_and_filter_are_of_a_database_and_what_is_slow_of_the_server)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'profile':1,'slowms':7,'filter':{'op':'insert'}}"));
+    CHECK_DONE(mongo_ask(&f, "{'profile':1,'filter':{'op':'query'},'$db':'other'}"));
+    struct mongo_answer answer = mongo_ask(&f, "{'profile':-1}");
+    CHECK_STRING(mongo_text(&f, &answer, "filter"), "{\"op\":\"insert\"}");
+    answer = mongo_ask(&f, "{'profile':-1,'$db':'other'}");
+    CHECK_STRING(mongo_text(&f, &answer, "filter"), "{\"op\":\"query\"}");
+    CHECK_EQ(mongo_number(&answer, "slowms"), 7, "");
+    answer = mongo_ask(&f, "{'profile':-1,'$db':'third'}");
+    CHECK_STRING(mongo_text(&f, &answer, "filter"), "");
+    CHECK_EQ(mongo_number(&answer, "was"), 0, "");
+    CHECK_EQ(mongo_number(&answer, "slowms"), 7, "");
+    CHECK_DONE(mongo_ask(&f, "{'find':'c'}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{}]}"));
+    CHECK_EQ(row_count(&f, "{'ns':'db.c'}"), 1, "the insert");
+    CHECK_DONE(mongo_ask(&f, "{'profile':2}"));
+    CHECK_DONE(mongo_ask(&f, "{'find':'c'}"));
+    CHECK_EQ(row_count(&f, "{'ns':'db.c'}"), 2, "everything, whatever the filter says");
+    mongo_face_close(&f);
+}
+
 TEST(mongo_profiler, level_one_notes_what_is_slow_or_what_the_filter_says)
 {
     struct mongo_face f;

@@ -17,6 +17,40 @@ static const char *first_batch(struct mongo_face *f, const struct mongo_answer *
     return mongo_text(f, answer, "cursor.firstBatch");
 }
 
+TEST(mongo_view, one_that_would_look_at_itself_by_any_way_is_not_made)
+{
+    const struct {
+        const char *pipeline;
+        int32_t want;
+    } rows[] = {
+        {"[]",                                                             0},
+        { "[{'$lookup':{'from':'b','pipeline':[],'as':'x'}}]",             5},
+        { "[{'$lookup':{'from':'a','pipeline':[],'as':'x'}}]",             5},
+        { "[{'$lookup':{'from':'c','pipeline':[],'as':'x'}}]",             0},
+        { "[{'$graphLookup':{'from':'b','startWith':'$a','connectFromField':'a',"
+          "'connectToField':'b','as':'x'}}]",                     5},
+        { "[{'$unionWith':'b'}]",                                          5},
+        { "[{'$unionWith':{'coll':'b'}}]",                                 5},
+        { "[{'$unionWith':{'coll':'c','pipeline':[{'$unionWith':'b'}]}}]", 5},
+        { "[{'$facet':{'x':[{'$unionWith':'b'}]}}]",                       5},
+        { "[{'$facet':{'x':[{'$unionWith':'d'}]}}]",                       0},
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'create':'c'}"));
+    CHECK_DONE(mongo_ask(&f, "{'create':'a','viewOn':'c','pipeline':[]}"));
+    CHECK_DONE(mongo_ask(&f, "{'create':'b','viewOn':'c','pipeline':[{'$lookup':{'from':'a',"
+                             "'pipeline':[],'as':'x'}}]}"));
+    EACH_ROW(rows, r) {
+        struct mongo_answer answer = mongo_ask(&f, "{'collMod':'a','viewOn':'c','pipeline':%s}",
+                                               r->pipeline);
+        CHECK_EQ(answer.code, r->want, "%s: %s", r->pipeline, answer.message);
+    }
+    CHECK_FAULT(mongo_ask(&f, "{'create':'e','viewOn':'c','pipeline':[{'$unionWith':'e'}]}"), 5);
+    mongo_face_close(&f);
+}
+
 TEST(mongo_view, find_sees_documents_through_the_pipeline)
 {
     struct mongo_face f;
