@@ -77,6 +77,9 @@ test("roles hold for the database on which they were given", async () => {
     await fails(13, clerk.db("shop").command({ createUser: "x", pwd: "x", roles: [] }));
     await root.db("shop").command({ grantRolesToUser: "clerk", roles: ["readWrite"] });
     equal((await c.insertOne({ _id: 2 })).insertedId, 2, "a role holds at once");
+    const write = (namespace) => clerk.bulkWrite([{ name: "insertOne", namespace, document: {} }]);
+    equal((await write("shop.c")).insertedCount, 1);
+    await fails(13, write("other.c").catch((e) => Promise.reject(e.cause ?? e)), /not authorized on other/);
     await root.db("shop").command({ revokeRolesFromUser: "clerk", roles: ["readWrite"] });
     await fails(13, c.insertOne({}));
 });

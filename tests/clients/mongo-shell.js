@@ -69,7 +69,7 @@ test("collections, databases and indexes are listed from the shell", async () =>
         show(db.adminCommand({ getParameter: 1, featureCompatibilityVersion: 1 }).featureCompatibilityVersion.version);
         try { db.runCommand({ nonsense: 1 }); } catch (e) { show(e.codeName); }
     `);
-    equal(shown, [["one", "two"], ["collection"], true, "a_1", ["_id_", "a_1"], true, true, true, "7.0", "CommandNotFound"]);
+    equal(shown, [["one", "two"], ["collection"], true, "a_1", ["_id_", "a_1"], true, true, true, "8.0", "CommandNotFound"]);
 });
 
 test("the shell explains how documents are found, and shows what runs", async () => {

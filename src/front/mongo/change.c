@@ -216,20 +216,27 @@ static void note_upserted(struct updating *updating, size_t number, struct value
     document_end(out, row);
 }
 
-/* A statement that an earlier attempt has carried out: it has inserted a document, or changed one. */
-static void take_done(struct updating *updating, size_t number, bytes result)
+/* It has inserted a document, or changed one. */
+void change_result_of_done(bytes noted, struct change_result *out)
 {
-    struct value id;
-
-    updating->matched++;
-    if (result.len > 0 && document_find(result, "_id", &id))
-        note_upserted(updating, number, id);
+    *out = (struct change_result){ 0 };
+    if (noted.len > 0 && document_find(noted, "_id", &out->upserted_id))
+        out->is_upserted = true;
     else
-        updating->changed++;
+        out->matched = out->changed = 1;
 }
 
-static status run_statement(struct command *command, struct updating *updating, size_t number,
-                            bytes statement)
+static void take_result(struct command *command, struct updating *updating, size_t number,
+                        const struct change_result *result)
+{
+    updating->matched += result->matched + result->is_upserted;
+    updating->changed += result->changed;
+    if (result->is_upserted && !command->explain)
+        note_upserted(updating, number, result->upserted_id);
+}
+
+status change_statement(struct command *command, bytes name, bytes let, size_t number,
+                        bytes statement, struct change_result *out)
 {
     static const struct argument table[] = {
         {"q",               ARGUMENT_DOCUMENT,         true },
@@ -245,12 +252,12 @@ static status run_statement(struct command *command, struct updating *updating, 
     };
     enum { Q, U, C, MULTI, UPSERT, ARRAY_FILTERS, HINT, COLLATION, SORT };
     struct value given[ARRAY_COUNT(table)];
-    struct change_result result = { 0 };
 
+    *out = (struct change_result){ 0 };
     TRY(command_fields(command, "update.updates", statement, table, ARRAY_COUNT(table), given));
-    struct change_wish wish = { .name = updating->name,
+    struct change_wish wish = { .name = name,
                                 .filter = value_document(given[Q]),
-                                .let = updating->let,
+                                .let = let,
                                 .update = given[U],
                                 .is_multi = argument_flag(given[MULTI], false),
                                 .is_upsert = argument_flag(given[UPSERT], false),
@@ -260,14 +267,10 @@ static status run_statement(struct command *command, struct updating *updating, 
     if (given[ARRAY_FILTERS].type == VALUE_ARRAY)
         wish.array_filters = value_document(given[ARRAY_FILTERS]);
     TRY(retry_check_single(command, wish.is_multi));
-    status s = change_run(command, &wish, &result);
-    updating->matched += result.matched + result.is_upserted;
-    updating->changed += result.changed;
-    command->work.matched += result.matched;
-    command->work.modified += result.changed;
-    command->work.upserted += result.is_upserted;
-    if (result.is_upserted && !command->explain)
-        note_upserted(updating, number, result.upserted_id);
+    status s = change_run(command, &wish, out);
+    command->work.matched += out->matched;
+    command->work.modified += out->changed;
+    command->work.upserted += out->is_upserted;
     return s;
 }
 
@@ -311,11 +314,13 @@ status serve_update(struct command *command)
     write_errors_begin(&errors, command->arena);
     for (size_t i = 0; i < count && (!is_ordered || errors.count == 0); i++) {
         TRY(command_list_next(command, &list, &statement, &has));
-        if (retry_is_done(command, i, &done)) {
-            take_done(&updating, i, done);
-            continue;
-        }
-        status s = run_statement(command, &updating, i, statement);
+        struct change_result result;
+        status s = STATUS_OK;
+        if (retry_is_done(command, i, &done))
+            change_result_of_done(done, &result);
+        else
+            s = change_statement(command, updating.name, updating.let, i, statement, &result);
+        take_result(command, &updating, i, &result);
         if (s.code != OK)
             TRY(write_errors_take(&errors, command, i, s));
     }

@@ -34,5 +34,10 @@ struct change_result {
 /* Raises a fault for what is not acceptable, or for what a document refuses. */
 MUST_USE status change_run(struct command *command, const struct change_wish *wish,
                            struct change_result *out);
+/* The same for a statement {q, u, ...} of an update, which is number `number` of the command. */
+MUST_USE status change_statement(struct command *command, bytes name, bytes let, size_t number,
+                                 bytes statement, struct change_result *out);
+/* What a statement has done that an earlier attempt has carried out, of what was noted with it. */
+void change_result_of_done(bytes noted, struct change_result *out);
 
 #endif

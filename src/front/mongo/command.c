@@ -376,7 +376,8 @@ static bool has_failed(struct command *command, status outcome)
     if (outcome.code != OK || !(command->row->traits & TRAIT_WRITE))
         return outcome.code != OK;
     bytes answer = copy_answer(command, outcome);
-    return answer.len == 0 || document_find(answer, "writeErrors", &errors);
+    return answer.len == 0 || document_find(answer, "writeErrors", &errors) ||
+           (document_find(answer, "nErrors", &errors) && argument_number(errors, 0) > 0);
 }
 
 /* What a fail point puts into the reply of a command that was carried out. */

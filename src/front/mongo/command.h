@@ -198,6 +198,9 @@ MUST_USE status command_list_next(struct command *command, struct argument_list 
 
 /* The collection that the command names; InvalidNamespace. */
 MUST_USE status command_collection_name(struct command *command, bytes *out);
+/* "db.collection" taken apart; InvalidNamespace for what is no such name. */
+MUST_USE status command_split_namespace(struct command *command, bytes namespace, bytes *database,
+                                        bytes *name);
 /* NULL if it is not there. */
 MUST_USE status command_find(struct command *command, bytes name, const struct collection **out);
 /* The same, where a view is refused (CommandNotSupportedOnView). */

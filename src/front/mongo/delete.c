@@ -43,6 +43,19 @@ static status run_statement(struct command *command, struct modify *modify, byte
     return modify->collection ? modify_run(command, modify) : STATUS_OK;
 }
 
+status delete_statement(struct command *command, bytes name, bytes let, size_t number,
+                        bytes statement, int64_t *deleted_out)
+{
+    struct modify modify = { .name = name, .decide = decide, .statement = number };
+
+    *deleted_out = 0;
+    TRY(command_find_stored(command, name, &modify.collection));
+    status s = run_statement(command, &modify, statement, let);
+    *deleted_out = modify.changed;
+    command->work.deleted += modify.changed;
+    return s;
+}
+
 status serve_delete(struct command *command)
 {
     static const struct argument table[] = {

@@ -21,8 +21,9 @@ struct top_table;
 enum { FACE_ADDRESS_BYTES = 300, OBJECT_ID_BYTES = 12 };
 
 /* What this server says it is. */
-#define FACE_VERSION "7.0.0"
-enum { FACE_VERSION_MAJOR = 7, FACE_VERSION_MINOR = 0, FACE_WIRE_VERSION = 21 };
+#define FACE_VERSION "8.0.0"
+#define FACE_FEATURES "8.0"
+enum { FACE_VERSION_MAJOR = 8, FACE_VERSION_MINOR = 0, FACE_WIRE_VERSION = 25 };
 
 /* Immutable after mongo_open but for what says otherwise. */
 struct mongo {

@@ -5,9 +5,11 @@
  * whole; if it fails, the documents in front of the first failure are written again without it. Without an
  * order every document stands for itself.
  *
- * What fails is told by its number in the list; the command itself succeeds all the same.
+ * What fails is told by its number in the command; the command itself succeeds all the same.
  *
  * Keeps: nothing is touched after the commit was queued. Start reading at serve_insert(). */
+#include "front/mongo/insert.h"
+
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_build.h"
 #include "front/mongo/kept.h"
@@ -22,7 +24,7 @@ struct insertion {
     struct write_op *ops;
     struct value *ids;
     size_t *numbers; /* of each operation, in the list */
-    size_t count;
+    size_t count, room;
     int64_t inserted;
     struct write_errors errors;
 };
@@ -172,6 +174,25 @@ static status take(struct command *command, struct insertion *insertion, size_t 
     return is_over(insertion) ? STATUS_OK : write_errors_add(&insertion->errors, number, &fault);
 }
 
+status insertion_add(struct command *command, struct insertion *insertion, size_t number,
+                     bytes document)
+{
+    if (is_over(insertion))
+        return STATUS_OK;
+    if (retry_is_done(command, number, NULL)) {
+        TRY(commit(command, insertion)); /* what one note tells of follows each other */
+        insertion->inserted += !is_over(insertion);
+        return STATUS_OK;
+    }
+    TRY(take(command, insertion, number, document));
+    return insertion->count == insertion->room ? commit(command, insertion) : STATUS_OK;
+}
+
+status insertion_end(struct command *command, struct insertion *insertion)
+{
+    return is_over(insertion) ? STATUS_OK : commit(command, insertion);
+}
+
 static status insert_all(struct command *command, struct insertion *insertion,
                          struct argument_list *list)
 {
@@ -182,28 +203,27 @@ static status insert_all(struct command *command, struct insertion *insertion,
         TRY(command_list_next(command, list, &document, &has));
         if (!has)
             break;
-        if (retry_is_done(command, number, NULL)) {
-            TRY(commit(command, insertion)); /* what one note tells of follows each other */
-            insertion->inserted += !is_over(insertion);
-            continue;
-        }
-        TRY(take(command, insertion, number, document));
-        if (insertion->count == LIMIT_WRITE_COMMAND_COMMIT)
-            TRY(commit(command, insertion));
+        TRY(insertion_add(command, insertion, number, document));
     }
-    if (!is_over(insertion))
-        TRY(commit(command, insertion));
+    TRY(insertion_end(command, insertion));
     return reply_inserted(command, insertion);
 }
 
-static status prepare(struct command *command, struct insertion *insertion, size_t count)
+status insertion_begin(struct command *command, const struct insertion_wish *wish,
+                       struct insertion **out)
 {
-    size_t room = count < LIMIT_WRITE_COMMAND_COMMIT ? count : LIMIT_WRITE_COMMAND_COMMIT;
+    struct insertion *insertion;
+    size_t room = wish->room < LIMIT_WRITE_COMMAND_COMMIT ? wish->room : LIMIT_WRITE_COMMAND_COMMIT;
 
+    TRY(ARENA_NEW(command->arena, 1, &insertion));
+    *insertion =
+        (struct insertion){ .name = wish->name, .is_ordered = wish->is_ordered, .room = room };
     TRY(ARENA_NEW(command->arena, room, &insertion->ops));
     TRY(ARENA_NEW(command->arena, room, &insertion->ids));
     TRY(ARENA_NEW(command->arena, room, &insertion->numbers));
     write_errors_begin(&insertion->errors, command->arena);
+    insertion->errors.faults = wish->faults;
+    *out = insertion;
     return command_need(command, insertion->name, &insertion->collection);
 }
 
@@ -218,18 +238,17 @@ status serve_insert(struct command *command)
     };
     enum { DOCUMENTS, ORDERED };
     struct value given[ARRAY_COUNT(table)];
+    struct insertion_wish wish = { 0 };
     struct insertion *insertion;
     struct argument_list list;
-    size_t count;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
-    TRY(ARENA_NEW(command->arena, 1, &insertion));
-    TRY(command_collection_name(command, &insertion->name));
-    TRY(command_list(command, "documents", &list, &count));
-    TRY(write_errors_check_count(command, count));
-    insertion->is_ordered = argument_flag(given[ORDERED], true);
-    TRY(prepare(command, insertion, count));
-    if (count > 1)
+    TRY(command_collection_name(command, &wish.name));
+    TRY(command_list(command, "documents", &list, &wish.room));
+    TRY(write_errors_check_count(command, wish.room));
+    wish.is_ordered = argument_flag(given[ORDERED], true);
+    TRY(insertion_begin(command, &wish, &insertion));
+    if (wish.room > 1)
         return insert_all(command, insertion, &list);
     bytes document;
     bool has;

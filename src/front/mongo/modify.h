@@ -47,4 +47,8 @@ MUST_USE status modify_choose(struct command *command, struct modify *modify, by
  * it: the fault of the command is raised, and what was changed before stays. */
 MUST_USE status modify_run(struct command *command, struct modify *modify);
 
+/* delete.c: one statement {q, limit, ...} of a delete, which is number `number` of the command. */
+MUST_USE status delete_statement(struct command *command, bytes name, bytes let, size_t number,
+                                 bytes statement, int64_t *deleted_out);
+
 #endif

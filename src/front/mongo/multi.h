@@ -39,6 +39,8 @@ void multi_stop(struct multi_table *table);
 
 /* multi_check.c: is the command possible inside? 263, 72. */
 MUST_USE status multi_check(struct command *command, struct value read_concern);
+/* May a transaction work there? 263. */
+MUST_USE status multi_check_place(struct command *command, bytes database, bytes name);
 /* InvalidOptions for what this server cannot promise. */
 MUST_USE status multi_check_read_concern(struct command *command, struct value read_concern);
 /* What a client should do about the error; NULL if nothing is to be said. */

@@ -132,15 +132,14 @@ static status check_pipeline(struct command *command)
     return STATUS_OK;
 }
 
-static status check_place(struct command *command)
+status multi_check_place(struct command *command, bytes database, bytes name)
 {
     static const char *const databases[] = { "admin", "config", "local" };
-    bytes name = argument_text(command->target);
 
-    if (is_one_of(command->database, databases, ARRAY_COUNT(databases)))
+    if (is_one_of(database, databases, ARRAY_COUNT(databases)))
         return command_fail(command, ERROR_OperationNotSupportedInTransaction,
                             "Cannot run command against the '%.*s' database in a transaction.",
-                            (int)command->database.len, (const char *)command->database.data);
+                            (int)database.len, (const char *)database.data);
     if (bytes_starts_with(name, BYTES_LITERAL("system.")))
         return refuse(command, "against a system collection", bytes_of_text(command->row->name));
     return STATUS_OK;
@@ -153,7 +152,9 @@ status multi_check(struct command *command, struct value read_concern)
     TRY(check_concerns(command, read_concern));
     if (multi_is_commit(command) || multi_is_abort(command))
         return STATUS_OK;
-    TRY(check_place(command));
+    if (command->row->handler == serve_bulk_write) /* which names its places itself */
+        return STATUS_OK;
+    TRY(multi_check_place(command, command->database, argument_text(command->target)));
     return command->row->handler == serve_aggregate ? check_pipeline(command) : STATUS_OK;
 }
 

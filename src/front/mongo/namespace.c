@@ -33,6 +33,23 @@ status command_collection_name(struct command *command, bytes *out)
     return STATUS_OK;
 }
 
+status command_split_namespace(struct command *command, bytes namespace, bytes *database,
+                               bytes *name)
+{
+    const uint8_t *dot = namespace.len ? memchr(namespace.data, '.', namespace.len) : NULL;
+    size_t len = dot ? (size_t)(dot - namespace.data) : namespace.len;
+
+    *database = bytes_of(namespace.data, len);
+    *name = dot ? bytes_from(namespace, len + 1) : BYTES_NONE;
+    TRY(command_check_database(command, *database));
+    if (name->len == 0 || memchr(name->data, 0, name->len))
+        return command_fail(command, ERROR_InvalidNamespace,
+                            "Invalid namespace specified '%.*s': it is the name of a database, a "
+                            "dot and the name of a collection",
+                            (int)namespace.len, (const char *)namespace.data);
+    return STATUS_OK;
+}
+
 status command_find(struct command *command, bytes name, const struct collection **out)
 {
     status s;

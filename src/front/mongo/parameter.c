@@ -29,7 +29,7 @@ static void append_parameter(struct buffer *out, const struct parameter *paramet
         return;
     case PARAMETER_VERSION:
         begun = reply_begin(out, parameter->name);
-        reply_text(out, "version", "7.0");
+        reply_text(out, "version", FACE_FEATURES);
         document_end(out, begun);
         return;
     }

@@ -9,10 +9,13 @@
  *
  * A statement that was carried out has written one document, so that is all there is to answer, but for the _id of
  * an upsert and the reply of findAndModify, which are the document. What changed nothing is not noted and is carried
- * out again. Notes are kept where the documents are: whoever sends the same write again names the same collection.
+ * out again. Notes are kept where the documents are: whoever sends the same write again names the same collection, or
+ * collections.
  *
  * Keeps: a statement and its note are both there or both not. Threads: the command's. */
 #include "front/mongo/retry.h"
+
+#include "front/mongo/handlers.h"
 
 #include <stdlib.h>
 
@@ -115,9 +118,13 @@ bool retry_is_done(const struct command *command, size_t statement, bytes *resul
 static status gather(struct command *command, const struct note *notes, size_t count,
                      int64_t *newest_out)
 {
+    struct retry_done *all;
     int64_t number;
 
-    TRY(ARENA_NEW(command->arena, count, &command->done));
+    TRY(ARENA_NEW(command->arena, command->done_count + count, &all));
+    for (size_t i = 0; i < command->done_count; i++)
+        all[i] = command->done[i];
+    command->done = all;
     for (size_t i = 0; i < count; i++) {
         struct retry_done *done = &command->done[command->done_count];
         if (!read_note(notes[i].value, &number, done))
@@ -131,20 +138,50 @@ static status gather(struct command *command, const struct note *notes, size_t c
     return STATUS_OK;
 }
 
-status retry_look(struct command *command, bytes session, int64_t *newest_out)
+static status look_in(struct command *command, bytes name, bytes session, int64_t *newest_out)
 {
     const struct collection *collection;
     struct note *notes;
     size_t count;
 
-    *newest_out = INT64_MIN;
-    if (command->target.type != VALUE_STRING)
-        return STATUS_OK;
-    TRY(command_find(command, value_text(command->target), &collection));
+    TRY(command_find(command, name, &collection));
     if (!collection)
         return STATUS_OK;
     TRY(note_find(&command->request, collection, session, &notes, &count));
     return count > 0 ? gather(command, notes, count, newest_out) : STATUS_OK;
+}
+
+/* In every collection that a list of them names; what is no name is refused later. */
+static status look_in_all(struct command *command, bytes session, int64_t *newest_out)
+{
+    struct argument_list list;
+    bytes document, name, inside, database = command->database;
+    struct value namespace;
+    size_t count;
+    bool has = true;
+
+    TRY(command_list(command, "nsInfo", &list, &count));
+    for (size_t i = 0; i < count; i++) {
+        TRY(command_list_next(command, &list, &document, &has));
+        if (!has || !document_find(document, "ns", &namespace))
+            continue;
+        TRY(command_split_namespace(command, argument_text(namespace), &inside, &name));
+        command->database = inside;
+        status s = look_in(command, name, session, newest_out);
+        command->database = database;
+        TRY(s);
+    }
+    return STATUS_OK;
+}
+
+status retry_look(struct command *command, bytes session, int64_t *newest_out)
+{
+    *newest_out = INT64_MIN;
+    if (command->row->handler == serve_bulk_write)
+        return look_in_all(command, session, newest_out);
+    if (command->target.type != VALUE_STRING)
+        return STATUS_OK;
+    return look_in(command, value_text(command->target), session, newest_out);
 }
 
 /* ---- noting ----------------------------------------------------------------------------------------- */

@@ -9,13 +9,8 @@ void write_errors_begin(struct write_errors *errors, struct arena *arena)
     errors->begun = document_begin(&errors->list);
 }
 
-status write_errors_add(struct write_errors *errors, size_t number, const struct fault *fault)
+void write_errors_append_fault(struct buffer *out, const struct fault *fault)
 {
-    struct buffer *out = &errors->list;
-    char room[REPLY_INDEX_BYTES];
-    size_t begun = reply_begin(out, reply_index(errors->count, room));
-
-    reply_int32(out, "index", (int32_t)number);
     reply_int32(out, "code", fault->code);
     if (fault->details.len > 0) {
         struct document_walk walk = document_fields(fault->details);
@@ -24,6 +19,21 @@ status write_errors_add(struct write_errors *errors, size_t number, const struct
             document_append(out, field.name, field.value);
     }
     reply_text(out, "errmsg", fault->message ? fault->message : "");
+}
+
+status write_errors_add(struct write_errors *errors, size_t number, const struct fault *fault)
+{
+    struct buffer *out = &errors->list;
+    char room[REPLY_INDEX_BYTES];
+
+    if (errors->faults) {
+        errors->faults[number] = *fault;
+        errors->count++;
+        return STATUS_OK;
+    }
+    size_t begun = reply_begin(out, reply_index(errors->count, room));
+    reply_int32(out, "index", (int32_t)number);
+    write_errors_append_fault(out, fault);
     document_end(out, begun);
     errors->count++;
     return out->is_failed ? arena_exhausted(out->arena) : STATUS_OK;
@@ -35,19 +45,26 @@ static bool is_of_statement(status_code code)
            code == PRECONDITION;
 }
 
+status write_errors_fault(struct command *command, status failed, struct fault *out)
+{
+    *out = command->fault;
+    if (out->code == ERROR_MaxTimeMSExpired || out->code == ERROR_Interrupted)
+        return failed;
+    if (out->code == ERROR_NONE) {
+        if (!is_of_statement(failed.code))
+            return failed;
+        *out = fault_of(failed);
+    }
+    command->fault = (struct fault){ 0 };
+    return STATUS_OK;
+}
+
 status write_errors_take(struct write_errors *errors, struct command *command, size_t number,
                          status failed)
 {
-    struct fault fault = command->fault;
+    struct fault fault;
 
-    if (fault.code == ERROR_MaxTimeMSExpired || fault.code == ERROR_Interrupted)
-        return failed;
-    if (fault.code == ERROR_NONE) {
-        if (!is_of_statement(failed.code))
-            return failed;
-        fault = fault_of(failed);
-    }
-    command->fault = (struct fault){ 0 };
+    TRY(write_errors_fault(command, failed, &fault));
     return write_errors_add(errors, number, &fault);
 }
 

@@ -8,6 +8,7 @@ struct write_errors {
     struct buffer list; /* an array that was begun */
     size_t begun;
     size_t count;
+    struct fault *faults; /* by number, instead of the list; NULL: the list */
 };
 void write_errors_begin(struct write_errors *errors, struct arena *arena);
 MUST_USE status write_errors_add(struct write_errors *errors, size_t number,
@@ -16,6 +17,10 @@ MUST_USE status write_errors_add(struct write_errors *errors, size_t number,
  * is no failure of the statement, such as a lost disk or a lack of memory, fails the command instead. */
 MUST_USE status write_errors_take(struct write_errors *errors, struct command *command,
                                   size_t number, status failed);
+/* The failure alone, for whoever tells it otherwise. */
+MUST_USE status write_errors_fault(struct command *command, status failed, struct fault *out);
+/* code, errmsg and what else there is of it, as fields of a document that was begun. */
+void write_errors_append_fault(struct buffer *out, const struct fault *fault);
 /* 16 for no statement at all. */
 MUST_USE status write_errors_check_count(struct command *command, size_t count);
 /* The field writeErrors, if there are any. */

@@ -65,7 +65,7 @@ TEST(mongo_command, hello_describes_a_primary_of_a_set_of_one)
     CHECK_STRING(mongo_text(&f, &hello, "me"), "\"127.0.0.1:27017\"");
     CHECK_STRING(mongo_text(&f, &hello, "setName"), "\"mayfly\"");
     CHECK_STRING(mongo_text(&f, &hello, "compression"), "[\"zlib\",\"zstd\"]");
-    CHECK_EQ(mongo_number(&hello, "maxWireVersion"), 21, "");
+    CHECK_EQ(mongo_number(&hello, "maxWireVersion"), 25, "");
     struct mongo_answer old = mongo_ask(&f, "{'ismaster':1}");
     CHECK_STRING(mongo_text(&f, &old, "ismaster"), "true");
     mongo_face_close(&f);
