@@ -282,7 +282,7 @@ eachRow(
         { why: "a negative expiry", code: 72, given: { clusteredIndex: { key: { _id: 1 }, unique: true }, expireAfterSeconds: -1 } },
         { why: "an expiry beyond 1970", code: 72, given: { clusteredIndex: { key: { _id: 1 }, unique: true }, expireAfterSeconds: Long.MAX_VALUE } },
         { why: "clustered by another field", code: 197, given: { clusteredIndex: { key: { a: 1 }, unique: true } } },
-        { why: "time series", code: 72, given: { timeseries: { timeField: "t" } } },
+        { why: "a time series by ids", code: 72, given: { timeseries: { timeField: "_id" } } },
         { why: "an unknown option", code: 40415, given: { colour: 1 } },
     ],
     async ({ code, given }) => {

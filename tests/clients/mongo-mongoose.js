@@ -58,6 +58,27 @@ test("the indexes of a schema are made, also those that expire documents", async
     equal(await User.countDocuments({ name: "short" }), 0);
 });
 
+test("a model of measurements is a time series, and they end when the schema says", async () => {
+    const schema = new mongoose.Schema(
+        { at: Date, sensor: { id: Number, room: String }, degrees: Number },
+        { timeseries: { timeField: "at", metaField: "sensor", granularity: "minutes" }, autoCreate: false, expireAfterSeconds: 60 },
+    );
+    const Reading = mongoose.model("Reading", schema);
+    await Reading.createCollection();
+    const now = await server.advance(0);
+    await Reading.create([1, 2, 3].map((id) => ({ at: new Date(now - id * 1000), sensor: { id, room: "a" }, degrees: 20 + id })));
+    const rooms = await Reading.aggregate([{ $group: { _id: "$sensor.room", warmest: { $max: "$degrees" } } }]);
+    equal(rooms, [{ _id: "a", warmest: 23 }]);
+    equal((await Reading.updateMany({ "sensor.id": 2 }, { $set: { "sensor.room": "b" } })).modifiedCount, 1);
+    await fails(72, Reading.updateOne({ "sensor.id": 2 }, { $set: { degrees: 0 } }));
+    const [listed] = await mongoose.connection.db.listCollections({ name: "readings" }).toArray();
+    equal([listed.type, listed.options.timeseries.bucketMaxSpanSeconds], ["timeseries", 86400]);
+    await server.advance(58000);
+    equal((await Reading.find().sort("-at")).map((r) => r.sensor.id), [1]);
+    await server.advance(1000);
+    equal(await Reading.countDocuments(), 0);
+});
+
 test("a query of a model is explained", async () => {
     const found = await User.find({ name: "ann" }).explain("queryPlanner");
     equal((Array.isArray(found) ? found[0] : found).queryPlanner.winningPlan.stage, "COLLSCAN");

@@ -382,6 +382,30 @@ test("a clustered collection expires by the dates that are its ids", async () =>
     equal((await c.find({}).toArray()).length, 2);
 });
 
+test("M-1 a measurement of a time series is gone at its date and not with its bucket", async () => {
+    const c = await db.createCollection(`series${++number}`, {
+        timeseries: { timeField: "t", metaField: "sensor", granularity: "hours" },
+        expireAfterSeconds: 10,
+    });
+    await c.insertMany([{ t: await at(0), sensor: "a", n: 1 }, { t: await at(60000), sensor: "b", n: 2 }, { t: await at(HOUR_MS), n: 3 }]);
+    const seen = async () => (await c.find({}).sort({ t: 1 }).toArray()).map((d) => d.n);
+    equal(await seen(), [1, 2, 3]);
+    await server.advance(10000);
+    equal(await seen(), [2, 3]);
+    equal(await c.countDocuments({ sensor: "b" }), 1);
+    await server.advance(60000);
+    equal(await seen(), [3]);
+    await fails(2, c.insertOne({ n: 4 }), /'t' must be present/);
+    const [listed] = await db.listCollections({ name: c.collectionName }).toArray();
+    equal([listed.type, listed.options.expireAfterSeconds], ["timeseries", 10]);
+    equal((await c.indexes()).map((i) => i.name), ["sensor_1_t_1"]);
+    await db.command({ collMod: c.collectionName, expireAfterSeconds: "off" });
+    await server.advance(2 * HOUR_MS);
+    equal(await seen(), [3]);
+    await db.command({ collMod: c.collectionName, expireAfterSeconds: 60 });
+    equal(await seen(), []);
+});
+
 // ---- both faces of one collection -------------------------------------------------------------------
 
 const container = async (properties = {}) => {

@@ -8,6 +8,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/keep.h"
 #include "front/mongo/principal.h"
+#include "front/mongo/series.h"
 #include "front/mongo/view.h"
 
 /* A list of rows, those that fulfil the filter of the command. */
@@ -162,8 +163,8 @@ static void append_collection(struct buffer *out, const struct collection *colle
                               bool is_name_only)
 {
     reply_bytes(out, "name", collection->definition.name);
-    bool is_view = keep_is_view(collection);
-    reply_text(out, "type", is_view ? "view" : "collection");
+    bool is_view = keep_is_view(collection), is_series = series_is(collection);
+    reply_text(out, "type", is_view ? "view" : is_series ? "timeseries" : "collection");
     if (is_name_only)
         return;
     size_t options = reply_begin(out, "options");
@@ -174,7 +175,7 @@ static void append_collection(struct buffer *out, const struct collection *colle
     if (!is_view)
         append_uuid(out, collection->id);
     document_end(out, info);
-    if (!is_view && !keep_is_clustered(collection))
+    if (!is_view && !is_series && !keep_is_clustered(collection))
         append_id_index(out);
 }
 

@@ -10,6 +10,7 @@
 
 #include "front/mongo/handlers.h"
 #include "front/mongo/retry.h"
+#include "front/mongo/series.h"
 #include "front/mongo/update.h"
 #include "front/mongo/write_errors.h"
 
@@ -191,6 +192,8 @@ status change_run(struct command *command, const struct change_wish *wish,
         return command_fail(command, ERROR_FailedToParse,
                             "multi update is not supported for replacement-style update");
     TRY(command_find_stored(command, wish->name, &collection));
+    if (collection)
+        TRY(series_check_update(command, collection, wish));
     if (wish->is_upsert)
         return upsert(command, &changing, collection, out);
     return collection ? update_existing(command, &changing, collection, out) : STATUS_OK;

@@ -6,7 +6,7 @@
  * would mean 0 there, and 0 would empty the collection.
  *
  * The index on _ts is the collection's default time to live, and the expiry of a clustered collection is that
- * of an index on _id which only the engine knows.
+ * of an index on _id which only the engine knows; that of a time-series collection is one on its date.
  *
  * Threads: the command's. Start reading at serve_coll_mod(). */
 #include <math.h>
@@ -17,6 +17,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_build.h"
 #include "front/mongo/keep.h"
+#include "front/mongo/series.h"
 #include "front/mongo/validator.h"
 #include "front/mongo/view.h"
 
@@ -289,31 +290,38 @@ static status modify_clustered(struct command *command, const struct modificatio
     struct index_definition index;
     int32_t seconds;
 
-    if (!keep_is_clustered(change->collection))
-        return command_fail(command, ERROR_InvalidOptions,
-                            "'expireAfterSeconds' is only for clustered collections; for a TTL "
-                            "index say index: {name: ..., expireAfterSeconds: ...}");
+    if (!keep_is_clustered(change->collection) && !series_is(change->collection))
+        return command_fail(
+            command, ERROR_InvalidOptions,
+            "'expireAfterSeconds' is only for clustered and time-series "
+            "collections; for a TTL index say index: {name: ..., expireAfterSeconds: ...}");
     TRY(read_clustered(command, value, &seconds));
     if (collection_index(change->collection, BYTES_LITERAL(KEEP_CLUSTERED_INDEX)))
         return index_set_expiry(engine, command->arena, definition->database, definition->name,
                                 BYTES_LITERAL(KEEP_CLUSTERED_INDEX), seconds);
     if (seconds == INDEX_NO_EXPIRY)
         return STATUS_OK;
-    collmod_clustered_index(seconds, &index);
+    bytes path = series_time_field(change->collection);
+    TRY(collmod_expiry_index(command->arena, path.len > 0 ? path : BYTES_LITERAL("_id"), seconds,
+                             &index));
     TRY(index_create(engine, command->arena, definition->database, definition->name, &index));
     return index_build_await(command, change->name, index.name);
 }
 
-void collmod_clustered_index(int32_t expire_after_s, struct index_definition *out)
+status collmod_expiry_index(struct arena *arena, bytes path, int32_t expire_after_s,
+                            struct index_definition *out)
 {
-    static const struct index_field field = { .path = BYTES_LITERAL("_id") };
+    struct index_field *field;
 
+    TRY(ARENA_NEW(arena, 1, &field));
+    field->path = path;
     *out = (struct index_definition){ .name = BYTES_LITERAL(KEEP_CLUSTERED_INDEX),
                                       .kind = INDEX_FIELDS,
                                       .is_missing_null = true,
                                       .expire_after_s = expire_after_s,
                                       .field_count = 1,
-                                      .fields = &field };
+                                      .fields = field };
+    return STATUS_OK;
 }
 
 /* ---- settings that are kept ------------------------------------------------------------------------- */
@@ -370,6 +378,27 @@ static status check_view(struct command *command, const struct modification *cha
     return wants_view ? check_new_view(command, change, view_on, pipeline) : STATUS_OK;
 }
 
+/* What collMod cannot change of a time-series collection. */
+static status check_series(struct command *command, const struct collection *collection,
+                           bool wants_validator, struct value index)
+{
+    struct value hidden;
+
+    if (!series_is(collection))
+        return STATUS_OK;
+    if (wants_validator)
+        return command_fail(command, ERROR_InvalidOptions,
+                            "option not supported on a time-series collection: validators and "
+                            "images before and after changes");
+    if (index.type == VALUE_DOCUMENT &&
+        document_find(value_document(index), "expireAfterSeconds", &hidden))
+        return command_fail(command, ERROR_InvalidOptions,
+                            "TTL indexes are not supported for time-series collections. Please "
+                            "refer to the documentation and use the top-level "
+                            "'expireAfterSeconds' option instead");
+    return STATUS_OK;
+}
+
 status serve_coll_mod(struct command *command)
 {
     static const struct argument table[] = {
@@ -379,17 +408,18 @@ status serve_coll_mod(struct command *command)
         { "validationLevel",              ARGUMENT_TEXT,     false},
         { "validationAction",             ARGUMENT_TEXT,     false},
         { "changeStreamPreAndPostImages", ARGUMENT_DOCUMENT, false},
+        { "timeseries",                   ARGUMENT_DOCUMENT, false},
         { "index",                        ARGUMENT_DOCUMENT, false},
         { "expireAfterSeconds",           ARGUMENT_ANY,      false},
         { "cappedSize",                   ARGUMENT_NUMBER,   false},
         { "cappedMax",                    ARGUMENT_NUMBER,   false},
         { "dryRun",                       ARGUMENT_IGNORED,  false},
     };
-    enum { VIEW_ON, PIPELINE, VALIDATOR, LEVEL, ACTION, IMAGES, KEPT_COUNT };
+    enum { VIEW_ON, PIPELINE, VALIDATOR, LEVEL, ACTION, IMAGES, SERIES, KEPT_COUNT };
     enum { INDEX = KEPT_COUNT, EXPIRY, CAPPED_SIZE, CAPPED_MAX };
     struct value given[ARRAY_COUNT(table)];
     struct modification change = { 0 };
-    bool wants_other = false;
+    bool wants_other = false, wants_validator = false;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
     TRY(command_collection_name(command, &change.name));
@@ -400,9 +430,15 @@ status serve_coll_mod(struct command *command)
                             (int)namespace.len, (const char *)namespace.data);
     for (size_t i = VALIDATOR; i <= CAPPED_MAX; i++)
         wants_other |= given[i].type != VALUE_MISSING;
+    for (size_t i = VALIDATOR; i <= IMAGES; i++)
+        wants_validator |= given[i].type != VALUE_MISSING;
     TRY(check_view(command, &change, given[VIEW_ON], given[PIPELINE], wants_other));
     TRY(validator_check(command, given[VALIDATOR], given[LEVEL], given[ACTION]));
     TRY(capped_modify(command, change.collection, given[CAPPED_SIZE], given[CAPPED_MAX]));
+    TRY(check_series(command, change.collection, wants_validator, given[INDEX]));
+    if (given[SERIES].type != VALUE_MISSING)
+        TRY(series_modify(command, change.collection, value_document(given[SERIES]),
+                          &given[SERIES]));
     if (given[EXPIRY].type != VALUE_MISSING)
         TRY(modify_clustered(command, &change, given[EXPIRY]));
     if (given[INDEX].type != VALUE_MISSING)

@@ -11,7 +11,9 @@ MUST_USE status collmod_seconds(struct command *command, struct value value, boo
 /* The expiry of a clustered collection; InvalidOptions below 0 and above the seconds since 1970. */
 MUST_USE status collmod_clustered_seconds(struct command *command, struct value value,
                                           int32_t *out);
-/* The index that ends the documents of a clustered collection. */
-void collmod_clustered_index(int32_t expire_after_s, struct index_definition *out);
+/* The index that ends the documents of a clustered collection (by their _id) or of a time-series collection; in
+ * the arena. */
+MUST_USE status collmod_expiry_index(struct arena *arena, bytes path, int32_t expire_after_s,
+                                     struct index_definition *out);
 
 #endif

@@ -1,7 +1,8 @@
 /* Create: collections made with options, and renamed.
  *
  * Options that have no effect on the engine are kept and listed again. The expiry of a clustered collection is
- * an index of the engine on _id, which is not listed as one: it ends documents whose _id is a date.
+ * an index of the engine on _id, which is not listed as one: it ends documents whose _id is a date. That of a
+ * time-series collection is the same on its date.
  *
  * Threads: the command's. Start reading at serve_create(). */
 #include "front/mongo/create.h"
@@ -12,6 +13,7 @@
 #include "front/mongo/index_spec.h"
 #include "front/mongo/keep.h"
 #include "front/mongo/principal.h"
+#include "front/mongo/series.h"
 #include "front/mongo/validator.h"
 #include "front/mongo/view.h"
 
@@ -58,7 +60,7 @@ struct creating {
     struct value given[ARRAY_COUNT(table)];
     struct buffer options; /* begun */
     struct keep keep;
-    struct index_definition index;
+    struct index_definition indexes[2];
     size_t index_count;
     bool is_view;
 };
@@ -92,8 +94,7 @@ static status take_capped(struct command *command, struct creating *creating)
         return command_fail(command, ERROR_InvalidOptions,
                             "the 'size' field is required when 'capped' is true");
     TRY(capped_read(command, creating->given[SIZE], creating->given[MAX], &limits));
-    capped_index(limits, &creating->index);
-    creating->index_count = 1;
+    capped_index(limits, &creating->indexes[creating->index_count++]);
     return STATUS_OK;
 }
 
@@ -159,16 +160,27 @@ static void append_clustered(struct buffer *out, bytes name)
     document_end(out, begun);
 }
 
+/* The hidden index that ends documents, if an expiry is wanted. */
+static status take_expiry(struct command *command, struct creating *creating, bytes path)
+{
+    int32_t seconds;
+
+    if (!has(creating, EXPIRY))
+        return STATUS_OK;
+    TRY(collmod_clustered_seconds(command, creating->given[EXPIRY], &seconds));
+    return collmod_expiry_index(command->arena, path, seconds,
+                                &creating->indexes[creating->index_count++]);
+}
+
 static status take_clustered(struct command *command, struct creating *creating)
 {
     struct buffer beside = buffer_in(command->arena);
-    int32_t seconds;
     bytes name;
 
-    if (has(creating, EXPIRY) && !has(creating, CLUSTERED))
+    if (has(creating, EXPIRY) && !has(creating, CLUSTERED) && !has(creating, TIMESERIES))
         return command_fail(command, ERROR_InvalidOptions,
-                            "'expireAfterSeconds' requires 'clusteredIndex'; for other collections "
-                            "create a TTL index on a field with a date");
+                            "'expireAfterSeconds' requires 'clusteredIndex' or 'timeseries'; for "
+                            "other collections create a TTL index on a field with a date");
     if (!has(creating, CLUSTERED))
         return STATUS_OK;
     if (creating->given[CLUSTERED].type != VALUE_DOCUMENT)
@@ -185,20 +197,37 @@ static status take_clustered(struct command *command, struct creating *creating)
     reply_bool(&beside, "clustered", true);
     document_end(&beside, begun);
     TRY(buffer_finish(&beside, &creating->keep.id_index));
-    if (!has(creating, EXPIRY))
+    return take_expiry(command, creating, BYTES_LITERAL("_id"));
+}
+
+/* Measurements: no options but those that say how they are kept and when they end. */
+static status take_series(struct command *command, struct creating *creating)
+{
+    static const int others[] = { CAPPED,   VALIDATOR, LEVEL,  ACTION,   VIEW_ON,
+                                  PIPELINE, CLUSTERED, IMAGES, ENCRYPTED };
+    struct value time;
+    bytes series;
+    bool has_index;
+
+    if (!has(creating, TIMESERIES))
         return STATUS_OK;
-    TRY(collmod_clustered_seconds(command, creating->given[EXPIRY], &seconds));
-    collmod_clustered_index(seconds, &creating->index);
-    creating->index_count = 1;
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        if (has(creating, others[i]))
+            return command_fail(command, ERROR_InvalidOptions,
+                                "time-series collections do not have the option '%s'",
+                                table[others[i]].name);
+    }
+    TRY(series_read(command, value_document(creating->given[TIMESERIES]), &series));
+    reply_document(&creating->options, "timeseries", series);
+    document_find(series, "timeField", &time);
+    TRY(take_expiry(command, creating, value_text(time)));
+    TRY(series_index(command, series, &creating->indexes[creating->index_count], &has_index));
+    creating->index_count += has_index;
     return STATUS_OK;
 }
 
 static status take_rest(struct command *command, struct creating *creating)
 {
-    if (has(creating, TIMESERIES))
-        return command_fail(command, ERROR_InvalidOptions,
-                            "time-series collections are not in this version; use a TTL index on a "
-                            "field with a date");
     if (has(creating, ENCRYPTED))
         return command_fail(command, ERROR_InvalidOptions,
                             "encrypted fields are not in this version");
@@ -229,7 +258,7 @@ static status make(struct command *command, bytes name, struct creating *creatin
         TRY(keep_write(command->arena, BYTES_NONE, &creating->keep, &definition.options));
     if (creating->is_view)
         TRY(foreign_mark_view(command->arena, definition.options, &definition.options));
-    return command_create(command, &definition, &creating->index, creating->index_count);
+    return command_create(command, &definition, creating->indexes, creating->index_count);
 }
 
 status serve_create(struct command *command)
@@ -244,6 +273,7 @@ status serve_create(struct command *command)
     TRY(take_capped(command, &creating));
     TRY(take_view(command, name, &creating));
     TRY(take_clustered(command, &creating));
+    TRY(take_series(command, &creating));
     TRY(take_rest(command, &creating));
     document_end(&creating.options, begun);
     TRY(buffer_finish(&creating.options, &creating.keep.options));
@@ -348,6 +378,9 @@ status serve_rename_collection(struct command *command)
                             (const char *)from.name.data);
     if (keep_is_view(source))
         return command_fail(command, ERROR_CommandNotSupportedOnView, "cannot rename a view");
+    if (series_is(source))
+        return command_fail(command, ERROR_IllegalOperation,
+                            "renameCollection is not supported on time-series collections");
     if (bytes_equal(from.database, to.database) && bytes_equal(from.name, to.name))
         return command_fail(command, ERROR_IllegalOperation, "Can't rename a collection to itself");
     TRY(command_check_name(command, to.database, to.name));

@@ -15,6 +15,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_build.h"
 #include "front/mongo/keep.h"
+#include "front/mongo/series.h"
 
 enum { TRIES_MAX = COMMAND_CHANGE_TRIES };
 
@@ -117,6 +118,7 @@ static status look(struct command *command, struct creation *creation)
     for (size_t i = 0; i < creation->wanted_count; i++) {
         const struct index_spec *wanted = &creation->wanted[i];
         bool is_there = wanted->kind == INDEX_SPEC_ID;
+        TRY(series_check_index(command, creation->collection, wanted));
         if (!is_there)
             TRY(compare(command, creation, wanted, &is_there));
         if (!is_there)

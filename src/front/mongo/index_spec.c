@@ -245,10 +245,13 @@ status index_spec_list(struct command *command, const struct collection *collect
 
     TRY(ARENA_NEW(arena, collection->index_count + 2, out));
     struct index_spec *specs = *out;
-    specs[count] =
-        (struct index_spec){ .kind = INDEX_SPEC_ID, .name = BYTES_LITERAL("_id_"), .version = 2 };
-    TRY(make_key(arena, "_id", &specs[count].key));
-    specs[count++].others = keep_read(collection->definition.options).id_index;
+    if (keep_option(collection, "timeseries").type == VALUE_MISSING) {
+        specs[count] = (struct index_spec){ .kind = INDEX_SPEC_ID,
+                                            .name = BYTES_LITERAL("_id_"),
+                                            .version = 2 };
+        TRY(make_key(arena, "_id", &specs[count].key));
+        specs[count++].others = keep_read(collection->definition.options).id_index;
+    }
     if (collection->definition.default_ttl != TTL_OFF)
         TRY(read_stamp(arena, collection, &specs[count++]));
     for (size_t i = 0; i < collection->index_count; i++) {

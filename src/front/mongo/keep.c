@@ -89,7 +89,7 @@ status keep_set_option(struct arena *arena, bytes options, const char *name, str
 
 size_t keep_index_count(const struct collection *collection)
 {
-    size_t count = 1;
+    size_t count = keep_option(collection, "timeseries").type != VALUE_DOCUMENT; /* that on _id */
 
     for (size_t i = 0; i < collection->index_count; i++) {
         bytes name = collection->indexes[i].definition.name;

@@ -5,7 +5,7 @@
 
 #include "front/mongo/command.h"
 
-/* The name under which the engine keeps the expiry of a clustered collection. */
+/* The name under which the engine keeps the expiry of a clustered or a time-series collection. */
 #define KEEP_CLUSTERED_INDEX "$clustered"
 
 /* Each is a document or empty. */

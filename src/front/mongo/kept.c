@@ -11,6 +11,7 @@
  * Threads: the command's. */
 #include "front/mongo/kept.h"
 
+#include "front/mongo/series.h"
 #include "front/mongo/validator.h"
 
 enum { TIMESTAMP_BYTES = 8 };
@@ -146,6 +147,7 @@ status kept_take(struct command *command, const struct collection *collection, b
                             out->bson.len, LIMIT_DOCUMENT_BYTES);
     document_find(out->bson, "_id", &out->id);
     TRY(check_id(command, out->id));
+    TRY(series_check_document(command, collection, out->bson));
     TRY(validator_judge(command, collection, before, out->id, out->bson));
     TRY(take_ttl(command, collection, out->bson, &out->own_ttl));
     TRY(note_own_id(command, collection, out->bson));

@@ -7,6 +7,7 @@
 #include "front/mongo/capped.h"
 #include "front/mongo/command.h"
 #include "front/mongo/keep.h"
+#include "front/mongo/series.h"
 
 #define SYSTEM_DATABASE "$mayfly"
 
@@ -64,6 +65,12 @@ status command_find(struct command *command, bytes name, const struct collection
         return command_fail(command, ERROR_OperationNotSupportedInTransaction,
                             "Collection '%.*s.%.*s' is a capped collection. Writes in transactions "
                             "are not allowed on capped collections.",
+                            (int)command->database.len, (const char *)command->database.data,
+                            (int)name.len, (const char *)name.data);
+    if (*out && command->multi_entry && (command->row->traits & TRAIT_WRITE) && series_is(*out))
+        return command_fail(command, ERROR_OperationNotSupportedInTransaction,
+                            "Cannot write to the time-series collection '%.*s.%.*s' in a "
+                            "multi-document transaction",
                             (int)command->database.len, (const char *)command->database.data,
                             (int)name.len, (const char *)name.data);
     return s.code == NOT_FOUND ? STATUS_OK : s;

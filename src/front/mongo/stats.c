@@ -8,6 +8,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/keep.h"
 #include "front/mongo/origin.h"
+#include "front/mongo/series.h"
 
 static void append_count(struct buffer *out, const char *name, uint64_t count)
 {
@@ -39,7 +40,8 @@ static void append_capped(struct buffer *out, const struct collection *collectio
     append_count(out, "maxSize", (uint64_t)limits.size / scale);
 }
 
-static void append_storage(struct buffer *out, const struct collection *collection,
+static void append_storage(struct command *command, struct buffer *out,
+                           const struct collection *collection,
                            const struct collection_figures *figures, uint64_t scale)
 {
     append_count(out, "size", figures->bytes / scale);
@@ -58,6 +60,7 @@ static void append_storage(struct buffer *out, const struct collection *collecti
     reply_int32(out, "_id_", 0);
     document_end(out, sizes);
     append_count(out, "scaleFactor", scale);
+    series_append_stats(command, out, collection);
 }
 
 status serve_coll_stats(struct command *command)
@@ -77,7 +80,7 @@ status serve_coll_stats(struct command *command)
         return STATUS_OK;
     }
     TRY(collection_figures(&command->request, collection, &figures));
-    append_storage(&command->reply, collection, &figures, scale_of(command));
+    append_storage(command, &command->reply, collection, &figures, scale_of(command));
     return STATUS_OK;
 }
 
@@ -107,7 +110,7 @@ status origin_coll_stats(struct command *command, bytes name, struct value argum
         document_find(value_document(part), "scale", &scale);
         int64_t wanted = argument_number(scale, 1);
         size_t storage = reply_begin(out, "storageStats");
-        append_storage(out, collection, &figures, wanted > 0 ? (uint64_t)wanted : 1);
+        append_storage(command, out, collection, &figures, wanted > 0 ? (uint64_t)wanted : 1);
         document_end(out, storage);
     }
     if (document_find(value_document(argument), "count", &part))
