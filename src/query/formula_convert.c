@@ -136,6 +136,7 @@ static status to_double(struct formula_run *run, struct value value, struct valu
 static status to_decimal(struct formula_run *run, struct value value, struct value *out)
 {
     uint8_t raw[16];
+    int64_t whole;
     double real;
 
     if (value_is_number(value))
@@ -146,8 +147,13 @@ static status to_decimal(struct formula_run *run, struct value value, struct val
         *out = (struct value){ .type = VALUE_DECIMAL128 };
         return arena_copy(run->arena, bytes_of(raw, sizeof(raw)), &out->raw);
     }
-    TRY(to_real(run, value, "decimal", &real));
-    TRY(value_of_integer(run->arena, VALUE_INT64, (int64_t)real, out));
+    if (value.type == VALUE_DATE) {
+        whole = value_date_ms(value);
+    } else {
+        TRY(to_real(run, value, "decimal", &real));
+        whole = (int64_t)real; /* of true and false */
+    }
+    TRY(value_of_integer(run->arena, VALUE_INT64, whole, out));
     return number_to_decimal(run->arena, *out, out);
 }
 

@@ -65,15 +65,19 @@ bool date_split(int64_t local_ms, struct date_parts *out)
     return true;
 }
 
-/* Adds days and what is less than a day; parts are far from overflowing. */
+/* Adds days and what is less than a day; but for seconds and milliseconds, parts are far from overflowing. */
 static bool finish_join(int64_t ticks, int64_t days, const struct date_parts *parts, int64_t *out)
 {
     int64_t ms = ticks / MOMENT_TICKS_PER_MS + days * DATE_MS_PER_DAY +
-                 parts->hour * DATE_MS_PER_HOUR + parts->minute * DATE_MS_PER_MINUTE +
-                 parts->second * 1000 + parts->millisecond;
+                 parts->hour * DATE_MS_PER_HOUR + parts->minute * DATE_MS_PER_MINUTE;
+    int64_t seconds_ms, sum_ms, in_ticks;
 
-    *out = ms;
-    return moment_is_in_range(ms * MOMENT_TICKS_PER_MS);
+    if (__builtin_mul_overflow(parts->second, 1000, &seconds_ms) ||
+        __builtin_add_overflow(ms, seconds_ms, &sum_ms) ||
+        __builtin_add_overflow(sum_ms, parts->millisecond, out))
+        return false;
+    return !__builtin_mul_overflow(*out, MOMENT_TICKS_PER_MS, &in_ticks) &&
+           moment_is_in_range(in_ticks);
 }
 
 bool date_join(const struct date_parts *parts, int64_t *out)
@@ -276,7 +280,9 @@ static status take_part(const struct formula *call, struct formula_run *run, siz
     if (!value_as_int64(value, &number))
         return formula_refuse(run, 40515, "'%s' must evaluate to an integer, found %s", place->name,
                               value_type_name(value.type));
-    if (number < -32768 || number > 32767)
+    bool is_free = place->offset == offsetof(struct date_parts, second) ||
+                   place->offset == offsetof(struct date_parts, millisecond);
+    if (!is_free && (number < -32768 || number > 32767))
         return formula_refuse(
             run, 31034,
             "'%s' must evaluate to a value in the range [-32768, 32767]; value %lld is not",

@@ -39,11 +39,13 @@ static status move_date(struct formula_run *run, struct value date, struct value
     if (!value_as_int64(by, &ms)) {
         double real = rint(value_as_double(by));
         if (!(real > -0x1p63 && real < 0x1p63))
-            return formula_refuse(run, 15, "date overflow in $add");
+            return formula_refuse(run, 15, "date overflow: a date cannot be moved by %g ms", real);
         ms = (int64_t)real;
     }
     if (sign < 0 ? __builtin_sub_overflow(at, ms, &moved) : __builtin_add_overflow(at, ms, &moved))
-        return formula_refuse(run, 15, "date overflow in $add");
+        return formula_refuse(run, 15,
+                              "date overflow: %lld ms moved by %lld ms is outside of 64 bits",
+                              (long long)at, (long long)ms);
     return value_of_integer(run->arena, VALUE_DATE, moved, out);
 }
 
@@ -79,8 +81,15 @@ status formula_subtract(const struct formula *call, struct formula_run *run, str
     TRY(formula_argument(call, run, 1, &b));
     if (formula_is_null(a) || formula_is_null(b))
         return formula_give_null(out);
-    if (a.type == VALUE_DATE && b.type == VALUE_DATE)
-        return value_of_integer(run->arena, VALUE_INT64, value_date_ms(a) - value_date_ms(b), out);
+    if (a.type == VALUE_DATE && b.type == VALUE_DATE) {
+        int64_t apart;
+        if (__builtin_sub_overflow(value_date_ms(a), value_date_ms(b), &apart))
+            return formula_refuse(run, 15,
+                                  "date overflow in $subtract: %lld and %lld milliseconds are "
+                                  "further apart than 64 bits tell",
+                                  (long long)value_date_ms(a), (long long)value_date_ms(b));
+        return value_of_integer(run->arena, VALUE_INT64, apart, out);
+    }
     if (a.type == VALUE_DATE && value_is_number(b))
         return move_date(run, a, b, -1, out);
     if (!value_is_number(a) || !value_is_number(b))

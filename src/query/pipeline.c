@@ -197,59 +197,18 @@ static struct value find_plain(bytes document, bytes path)
     return path.len ? (struct value){ .type = VALUE_MISSING } : value;
 }
 
-static status apply_steps(struct pipeline_run *run, struct operator* o, bytes row, bytes *out)
-{
-    struct update_run changing = { .arena = o->scratch, .now = run->formulas.now };
-    struct update_result result;
-
-    status s = update_apply(&o->unwind, &changing, row, &result);
-    if (s.code != OK) {
-        run->refusal = changing.refusal;
-        return status_fail(run->formulas.arena, s.code, "%s", s.message);
-    }
-    *out = result.document;
-    return STATUS_OK;
-}
-
-status pipeline_put(struct pipeline_run *run, struct operator* o, bytes row, struct value value,
-                    bytes *out)
-{
-    o->steps[0].kind = value.type == VALUE_MISSING ? UPDATE_UNSET : UPDATE_SET;
-    o->steps[0].value = value;
-    return apply_steps(run, o, row, out);
-}
-
-status pipeline_set(struct pipeline_run *run, struct arena *arena, bytes path, struct value value,
-                    bytes row, bytes *out)
-{
-    bool is_missing = value.type == VALUE_MISSING;
-    const struct update_step step = { .kind = is_missing ? UPDATE_UNSET : UPDATE_SET,
-                                      .path = path,
-                                      .value = value };
-    struct update_run changing = { .arena = arena, .now = run->formulas.now };
-    struct update_result result;
-    struct update update = { 0 };
-    int32_t refusal = 0;
-
-    status s = update_join(arena, &step, 1, &update, &refusal);
-    if (s.code == OK)
-        s = update_apply(&update, &changing, row, &result);
-    if (s.code != OK) {
-        run->refusal = refusal ? refusal : changing.refusal;
-        return status_fail(run->formulas.arena, s.code, "%s", s.message);
-    }
-    *out = result.document;
-    return STATUS_OK;
-}
-
 /* The row with the array replaced by one element, and perhaps its position. */
 static status put_element(struct pipeline_run *run, struct operator* o, struct value element,
                           int64_t position, bytes *out)
 {
-    o->steps[1].value = (struct value){ .type = VALUE_NULL };
+    struct value number = { .type = VALUE_NULL };
+
+    TRY(pipeline_set(run, o->scratch, o->stage->name, element, o->row, out));
+    if (o->stage->position_name.len == 0)
+        return STATUS_OK;
     if (position >= 0)
-        TRY(value_of_integer(o->scratch, VALUE_INT64, position, &o->steps[1].value));
-    return pipeline_put(run, o, o->row, element, out);
+        TRY(value_of_integer(o->scratch, VALUE_INT64, position, &number));
+    return pipeline_set(run, o->scratch, o->stage->position_name, number, *out, out);
 }
 
 /* What a row without elements gives, if it gives something. */
@@ -418,20 +377,12 @@ static struct pipeline_share share_of(const struct pipeline *pipeline)
 static status open_operator(struct pipeline_run *run, struct operator* o, const struct stage *stage,
                             struct arena *arena)
 {
-    int32_t refusal;
-
     o->stage = stage;
     o->scratch = arena_open(run->share.row_bytes);
     o->held = arena_open(run->share.held_bytes);
     if (!o->scratch || !o->held)
         return status_of(OUT_OF_MEMORY, "there is no memory for a pipeline");
-    TRY(foreign_open_stages(run, o, arena));
-    if (stage->kind != STAGE_UNWIND && stage->kind != STAGE_LOOKUP &&
-        stage->kind != STAGE_GRAPH_LOOKUP)
-        return STATUS_OK;
-    o->steps[0].path = stage->name;
-    o->steps[1] = (struct update_step){ .kind = UPDATE_SET, .path = stage->position_name };
-    return update_join(arena, o->steps, stage->position_name.len ? 2 : 1, &o->unwind, &refusal);
+    return foreign_open_stages(run, o, arena);
 }
 
 status pipeline_open(const struct pipeline *pipeline, size_t skipped,

@@ -53,9 +53,9 @@ struct facet {
 };
 
 /* What a formula of STAGE_REDACT says: these texts, which no other text equals. */
-#define REDACT_DESCEND "descend"
-#define REDACT_PRUNE "prune"
-#define REDACT_KEEP "keep"
+enum redact_verdict { REDACT_NONE, REDACT_DESCEND, REDACT_PRUNE, REDACT_KEEP };
+/* The value that stands for a verdict: a string, but known by where it lies, so that no string of a document is one. */
+struct value redact_value(enum redact_verdict verdict);
 
 struct stage {
     enum stage_kind kind;

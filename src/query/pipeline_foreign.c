@@ -290,7 +290,7 @@ status pull_lookup(struct pipeline_run *run, size_t number, bytes *out, bool *ha
     status s = collect(run, o, &found);
     foreign_end(run, o);
     TRY(s);
-    return pipeline_put(run, o, row, found, out);
+    return pipeline_set(run, o->scratch, o->stage->name, found, row, out);
 }
 
 status pull_union(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)

@@ -82,25 +82,19 @@ static status begin(struct search *search, bytes row)
 /* The document, with its depth if that is wanted. */
 static status keep_document(struct search *search, bytes document, int64_t depth)
 {
-    const struct stage *stage = search->o->stage;
-    struct buffer built = buffer_in(search->o->held);
-    struct field field;
+    bytes depth_field = search->o->stage->depth_field;
+    struct arena *held = search->o->held;
     struct value number;
     struct met *met;
 
-    TRY(exhausted(search, ARENA_NEW(search->o->held, 1, &met)));
-    size_t begun = document_begin(&built);
-    struct document_walk walk = document_fields(document);
-    while (document_next(&walk, &field)) {
-        if (!stage->depth_field.len || !bytes_equal(field.name, stage->depth_field))
-            document_append(&built, field.name, field.value);
-    }
-    if (stage->depth_field.len) {
+    TRY(exhausted(search, ARENA_NEW(held, 1, &met)));
+    if (depth_field.len) {
         TRY(value_of_integer(search->o->scratch, VALUE_INT64, depth, &number));
-        document_append(&built, stage->depth_field, number);
+        TRY(exhausted(search, pipeline_set(search->run, held, depth_field, number, document,
+                                           &met->document)));
+    } else {
+        TRY(exhausted(search, arena_copy(held, document, &met->document)));
     }
-    document_end(&built, begun);
-    TRY(exhausted(search, buffer_finish(&built, &met->document)));
     *search->last = met;
     search->last = &met->next;
     return STATUS_OK;
@@ -164,7 +158,7 @@ static status give(struct search *search, bytes row, bytes *out)
     for (const struct met *met = search->first; met; met = met->next)
         list_add(&list, (struct value){ .type = VALUE_DOCUMENT, .raw = met->document });
     TRY(list_end(&list, &all));
-    return pipeline_put(search->run, o, row, all, out);
+    return pipeline_set(search->run, o->scratch, o->stage->name, all, row, out);
 }
 
 status pull_graph(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)

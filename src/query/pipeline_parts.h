@@ -38,8 +38,6 @@ struct operator
     struct document_walk elements;
     bool is_inside;
     int64_t position;
-    struct update unwind;
-    struct update_step steps[2];
     /* stages inside of this one */
     struct pipeline_run **inners;
     size_t inner_count;
@@ -79,10 +77,7 @@ MUST_USE status pipeline_hold(struct pipeline_run *run, struct operator* operato
                               const char * what, bytes row, bytes *out);
 status pipeline_too_much(struct pipeline_run *run, const char *what);
 
-/* The row with a value at the path of the first step, taken away if it is missing. */
-MUST_USE status pipeline_put(struct pipeline_run *run, struct operator* operator, bytes row,
-                             struct value value, bytes *out);
-/* The same at any path; the result is in `arena`. */
+/* pipeline_nested.c: the row with a value at a path, taken away if it is missing; in `arena`. */
 MUST_USE status pipeline_set(struct pipeline_run *run, struct arena *arena, bytes path,
                              struct value value, bytes row, bytes *out);
 /* From the beginning, with another source. */

@@ -14,7 +14,36 @@ struct redaction {
 
 static status redact(struct redaction *r, struct value value, struct buffer *out, bytes name);
 
-static status judge(struct redaction *r, struct value document, bytes *verdict_out)
+struct value redact_value(enum redact_verdict verdict)
+{
+    static const uint8_t descend[] = "\x08\0\0\0descend", prune[] = "\x06\0\0\0prune",
+                         keep[] = "\x05\0\0\0keep";
+
+    switch (verdict) {
+    case REDACT_NONE:
+        break;
+    case REDACT_DESCEND:
+        return (struct value){ .type = VALUE_STRING, .raw = bytes_of(descend, sizeof(descend)) };
+    case REDACT_PRUNE:
+        return (struct value){ .type = VALUE_STRING, .raw = bytes_of(prune, sizeof(prune)) };
+    case REDACT_KEEP:
+        return (struct value){ .type = VALUE_STRING, .raw = bytes_of(keep, sizeof(keep)) };
+    }
+    return (struct value){ .type = VALUE_MISSING };
+}
+
+static enum redact_verdict verdict_of(struct value said)
+{
+    static const enum redact_verdict verdicts[] = { REDACT_DESCEND, REDACT_PRUNE, REDACT_KEEP };
+
+    for (size_t i = 0; i < ARRAY_COUNT(verdicts); i++) {
+        if (said.raw.data == redact_value(verdicts[i]).raw.data)
+            return verdicts[i];
+    }
+    return REDACT_NONE;
+}
+
+static status judge(struct redaction *r, struct value document, enum redact_verdict *verdict_out)
 {
     struct formula_run *formulas = &r->run->formulas;
     struct arena *home = formulas->arena;
@@ -29,14 +58,14 @@ static status judge(struct redaction *r, struct value document, bytes *verdict_o
         r->run->refusal = formulas->refusal;
         return status_fail(home, s.code, "%s", s.message);
     }
-    *verdict_out = said.type == VALUE_STRING ? value_text(said) : BYTES_NONE;
-    if (bytes_equal(*verdict_out, BYTES_LITERAL(REDACT_DESCEND)) ||
-        bytes_equal(*verdict_out, BYTES_LITERAL(REDACT_PRUNE)) ||
-        bytes_equal(*verdict_out, BYTES_LITERAL(REDACT_KEEP)))
+    *verdict_out = verdict_of(said);
+    if (*verdict_out != REDACT_NONE)
         return STATUS_OK;
     r->run->refusal = 17053;
-    return status_of(INVALID, "$redact's expression should not return anything aside from the "
-                              "variables $$KEEP, $$DESCEND, and $$PRUNE");
+    return status_fail(home, INVALID,
+                       "$redact's expression should not return anything aside from the variables "
+                       "$$KEEP, $$DESCEND, and $$PRUNE, but returned a %s",
+                       value_type_name(said.type));
 }
 
 static status redact_fields(struct redaction *r, bytes document, struct buffer *out)
@@ -69,7 +98,7 @@ static status redact_array(struct redaction *r, struct value array, struct buffe
 
 static status redact(struct redaction *r, struct value value, struct buffer *out, bytes name)
 {
-    bytes verdict;
+    enum redact_verdict verdict;
 
     if (value.type == VALUE_ARRAY)
         return redact_array(r, value, out, name);
@@ -78,9 +107,9 @@ static status redact(struct redaction *r, struct value value, struct buffer *out
         return STATUS_OK;
     }
     TRY(judge(r, value, &verdict));
-    if (bytes_equal(verdict, BYTES_LITERAL(REDACT_PRUNE)))
+    if (verdict == REDACT_PRUNE)
         return STATUS_OK;
-    if (bytes_equal(verdict, BYTES_LITERAL(REDACT_KEEP))) {
+    if (verdict == REDACT_KEEP) {
         document_append(out, name, value);
         return STATUS_OK;
     }
@@ -93,7 +122,8 @@ static status redact(struct redaction *r, struct value value, struct buffer *out
 status pull_redact(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
 {
     struct operator* o = & run->operators[number - 1];
-    bytes row, verdict;
+    enum redact_verdict verdict;
+    bytes row;
 
     for (;;) {
         TRY(pipeline_pull(run, number - 1, &row, has_out));
@@ -104,10 +134,10 @@ status pull_redact(struct pipeline_run *run, size_t number, bytes *out, bool *ha
             .run = run, .o = o, .root = {.type = VALUE_DOCUMENT, .raw = row}
         };
         TRY(judge(&r, r.root, &verdict));
-        if (bytes_equal(verdict, BYTES_LITERAL(REDACT_PRUNE)))
+        if (verdict == REDACT_PRUNE)
             continue;
         *out = row;
-        if (bytes_equal(verdict, BYTES_LITERAL(REDACT_KEEP)))
+        if (verdict == REDACT_KEEP)
             return STATUS_OK;
         struct buffer built = buffer_in(o->scratch);
         size_t begun = document_begin(&built);

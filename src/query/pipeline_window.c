@@ -246,10 +246,8 @@ static status shift_rows(struct partition *p, const struct window *w)
         TRY(hold_value(p, otherwise, &otherwise));
     }
     for (size_t i = 0; i < p->count; i++) {
-        int64_t from = (int64_t)i + w->shift;
-        bool is_there = w->shift > -(int64_t)p->count && w->shift < (int64_t)p->count &&
-                        from >= 0 && from < (int64_t)p->count;
-        p->results[i] = is_there ? p->inputs[from] : otherwise;
+        bool is_there = w->shift >= -(int64_t)i && w->shift < (int64_t)(p->count - i);
+        p->results[i] = is_there ? p->inputs[(int64_t)i + w->shift] : otherwise;
         if (p->results[i].type == VALUE_MISSING)
             p->results[i] = value_null();
     }
@@ -309,12 +307,31 @@ static double area_of(const struct partition *p, size_t from, size_t to, double 
     return area;
 }
 
+/* Slopes over dates need a unit of time, and only those have one. */
+static status check_unit(struct partition *p, const struct window *w)
+{
+    bool is_slope = w->kind == WINDOW_DERIVATIVE, has_unit = w->result_unit.len > 0;
+
+    for (size_t i = 0; i < p->count; i++) {
+        bool is_date = p->places[i].type == VALUE_DATE;
+        if (has_unit && !is_date)
+            return refuse(p, is_slope ? 5624900 : 5423901,
+                          "$derivative and $integral with a 'unit' need sortBy values that are "
+                          "dates, not numbers");
+        if (!has_unit && is_date)
+            return refuse(p, is_slope ? 5624901 : 5423902,
+                          "$derivative and $integral over dates need a 'unit', such as \"second\"");
+    }
+    return STATUS_OK;
+}
+
 static status slope_rows(struct partition *p, const struct window *w)
 {
     size_t from = 0, to = 0;
     double unit;
 
     TRY(find_places(p));
+    TRY(check_unit(p, w));
     TRY(unit_size(p, w, &unit));
     for (size_t i = 0; i < p->count; i++) {
         TRY(find_window(p, w, i, &from, &to));

@@ -97,12 +97,10 @@ static status fill_entry(struct rated_entry *entry, struct arena *arena,
         memcpy(entry->memory, from->key.data, from->key.len);
     if (from->value.raw.len)
         memcpy(entry->memory + from->key.len, from->value.raw.data, from->value.raw.len);
-    entry->key = bytes_of(entry->memory, from->key.len);
-    entry->value =
-        (struct value){ .type = from->value.type,
-                        .raw = bytes_of(entry->memory + from->key.len, from->value.raw.len) };
-    if (from->value.raw.len == 0)
-        entry->value.raw = BYTES_NONE;
+    entry->key = from->key.len ? bytes_of(entry->memory, from->key.len) : BYTES_NONE;
+    entry->value = (struct value){ .type = from->value.type };
+    if (from->value.raw.len)
+        entry->value.raw = bytes_of(entry->memory + from->key.len, from->value.raw.len);
     entry->number = from->number;
     return STATUS_OK;
 }

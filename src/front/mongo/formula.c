@@ -57,13 +57,11 @@ static bool find_variable(const struct formula_scope *scope, bytes name, uint32_
 
 static status parse_verdict(struct formula_parser *p, bytes name, const struct formula **out)
 {
-    const char *text = name.data[0] == 'D'   ? REDACT_DESCEND
-                       : name.data[0] == 'P' ? REDACT_PRUNE
-                                             : REDACT_KEEP;
-    struct value verdict;
+    enum redact_verdict verdict = name.data[0] == 'D'   ? REDACT_DESCEND
+                                  : name.data[0] == 'P' ? REDACT_PRUNE
+                                                        : REDACT_KEEP;
 
-    TRY(value_of_text(p->arena, bytes_of_text(text), &verdict));
-    return formula_literal(p->arena, verdict, out);
+    return formula_literal(p->arena, redact_value(verdict), out);
 }
 
 static status parse_variable_name(struct formula_parser *p, bytes name, const struct formula **out)

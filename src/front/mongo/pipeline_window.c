@@ -8,6 +8,8 @@
  * $fill is written as windows and computed fields.
  *
  * Threads: pure apart from the arena. */
+#include <math.h>
+
 #include "front/mongo/accumulator.h"
 #include "front/mongo/pipeline_parts.h"
 #include "front/mongo/projection.h"
@@ -89,14 +91,25 @@ static status parse_average(struct pipeline_parser *p, struct field call, struct
     return fail_parse(p, "'alpha' must be between 0 and 1 for", call.name);
 }
 
+static status parse_unit(struct pipeline_parser *p, struct value unit, bytes *out)
+{
+    *out = unit.type == VALUE_STRING ? value_text(unit) : BYTES_NONE;
+    if (formula_is_unit(*out))
+        return STATUS_OK;
+    return fault_raise(p->arena, p->fault, ERROR_FailedToParse,
+                       "unknown time unit value: '%.*s', a %s; it is year, quarter, month, week, "
+                       "day, hour, minute, second or millisecond",
+                       (int)out->len, (const char *)out->data, value_type_name(unit.type));
+}
+
 static status parse_slope(struct pipeline_parser *p, struct field call, struct window *out)
 {
     struct value unit;
 
     TRY(parse_input(p, call, "input", &out->of));
-    if (document_find(value_document(call.value), "unit", &unit) && unit.type == VALUE_STRING)
-        out->result_unit = value_text(unit);
-    return STATUS_OK;
+    return document_find(value_document(call.value), "unit", &unit)
+               ? parse_unit(p, unit, &out->result_unit)
+               : STATUS_OK;
 }
 
 static status parse_pair(struct pipeline_parser *p, struct field call, struct window *out)
@@ -177,8 +190,25 @@ static status parse_bounds(struct pipeline_parser *p, struct value bounds, struc
     if (out->lower.edge == WINDOW_OFFSET && out->upper.edge == WINDOW_OFFSET &&
         out->lower.offset > out->upper.offset)
         return fault_raise(p->arena, p->fault, 5339900,
-                           "Lower bound must not exceed upper bound of a window");
+                           "Lower bound must not exceed upper bound of a window: %g, %g",
+                           out->lower.offset, out->upper.offset);
     return STATUS_OK;
+}
+
+/* Times are moved by whole units. */
+static status check_offset(struct pipeline_parser *p, const struct window *w,
+                           const struct window_bound *bound)
+{
+    double offset = bound->edge == WINDOW_OFFSET ? bound->offset : 0;
+    bool is_good = w->unit.len == 0 ? !isnan(offset)
+                                    : fabs(offset) <= INT32_MAX && offset == trunc(offset);
+
+    if (is_good)
+        return STATUS_OK;
+    return fault_raise(p->arena, p->fault, ERROR_FailedToParse,
+                       "a bound of a window is %g; it must be a number, and with a unit a whole "
+                       "one up to %d",
+                       offset, INT32_MAX);
 }
 
 static status parse_window(struct pipeline_parser *p, struct value window, struct window *out)
@@ -190,8 +220,8 @@ static status parse_window(struct pipeline_parser *p, struct value window, struc
     TRY(pipeline_need_document(p, window, ERROR_FailedToParse, "window"));
     walk = document_fields(value_document(window));
     while (document_next(&walk, &field)) {
-        if (pipeline_is_named(field.name, "unit") && field.value.type == VALUE_STRING) {
-            out->unit = value_text(field.value);
+        if (pipeline_is_named(field.name, "unit")) {
+            TRY(parse_unit(p, field.value, &out->unit));
             continue;
         }
         out->is_range = pipeline_is_named(field.name, "range");
@@ -201,7 +231,8 @@ static status parse_window(struct pipeline_parser *p, struct value window, struc
         has_bounds = true;
         TRY(parse_bounds(p, field.value, out));
     }
-    return STATUS_OK;
+    TRY(check_offset(p, out, &out->lower));
+    return check_offset(p, out, &out->upper);
 }
 
 /* ---- $setWindowFields ------------------------------------------------------------------------------- */
