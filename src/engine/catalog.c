@@ -6,6 +6,7 @@
  * only the changing thread touches.
  *
  * Threads: reading needs nothing; building, publishing and freeing happen under change_lock. */
+#include "engine/index_shapes.h"
 #include "engine/lane.h"
 #include "engine/state.h"
 
@@ -39,6 +40,8 @@ static void state_close(struct collection_state *state)
     gate_destroy(&state->gate);
     gate_destroy(&state->arrivals);
     memory_give(atomic_load(&state->deaths));
+    for (size_t i = 0; i < LIMIT_INDEXES; i++)
+        index_shapes_close(&state->progress[i]);
     memory_give(state);
 }
 

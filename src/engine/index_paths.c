@@ -17,6 +17,7 @@
  *
  * Pure apart from the arena. Start reading at index_collect_paths(). */
 #include "engine/index.h"
+#include "engine/index_shapes.h"
 #include "engine/state.h"
 
 #include <stdlib.h>
@@ -337,6 +338,7 @@ static status shape_emit(struct path_walk *walk)
         &key, (struct value){ .type = VALUE_OBJECT_ID, .raw = bytes_of(sums.data, SHAPE_BYTES) },
         KEY_ASCENDING);
     TRY(buffer_finish(&key, &values));
+    index_shapes_note(walk->index, bytes_from(values, 1));
     return index_entries_add(walk->arena, walk->out, walk->index->id, values);
 }
 

@@ -56,6 +56,25 @@ void scan_close(struct scan *scan);
 void scan_append_path_prefix(struct buffer *out, bytes path);
 /* The same of the shapes in a shaped one: behind it stand an ObjectId and the document's key. */
 void scan_append_shape_prefix(struct buffer *out);
+/* What documents of a shape have at a path. */
+enum shape_has { SHAPE_HAS_UNKNOWN, SHAPE_HAS_NOTHING, SHAPE_HAS_SCALAR, SHAPE_HAS_OTHER };
+enum { SCAN_SHAPES_MAX = 32 };
+struct scan_shape {
+    bytes key; /* as in scan_row.index_key, without the prefix */
+    enum shape_has has;
+};
+struct scan_shapes {
+    bool is_known; /* otherwise the shapes have to be walked */
+    struct scan_shape *items;
+    size_t count;
+};
+/* The shapes that documents in the view of the request have, and perhaps others, ascending; in its arena. Known if they were
+ * walked before, with a look at the path in a document of each, and if the request has not opened its view yet. */
+MUST_USE status scan_recall_shapes(struct request *request, const struct index *index, bytes path,
+                                   struct scan_shapes *out);
+/* For whoever walks: what a document of the shape has at the path; and that all shapes in the view were told. */
+void scan_note_shape(const struct index *index, bytes key, bytes path, enum shape_has has);
+void scan_note_all_shapes(const struct index *index);
 /* Does an INDEX_PATHS index hold the scalar that any document has at exactly this path, a pattern that
  * ends in ? */
 bool scan_covers_path(struct arena *arena, const struct index *index, bytes path);

@@ -37,6 +37,9 @@ struct index_progress {
     /* Of a lazy index: writes that left backlog rows; how many of them had when last nothing was left;
      * rows worked off since; documents of the collection. */
     _Atomic uint64_t noted, cleaned, drained, documents;
+    /* Of a shaped index; see index_shapes.c. */
+    _Atomic(struct shape_set *) shapes;
+    _Atomic bool has_lost_shapes;
 };
 
 struct collection_state {

@@ -2,7 +2,8 @@
  *
  * An index over paths has the scalars of a path in order, but no row for a document that has none there. Which
  * documents those are, its shapes tell: one document of each shape is looked at, and those of the shapes that have
- * nothing at the path are a stretch of the index too, in front of all others or behind them. Arrays and documents
+ * nothing at the path are a stretch of the index too, in front of all others or behind them. What was found out is
+ * remembered (scan_recall_shapes), so that this is done once and not for each query. Arrays and documents
  * have an order among themselves that no index holds; where there are any, and where there are many shapes, the
  * query is sorted instead.
  *
@@ -14,7 +15,7 @@
 
 enum {
     /* Each shape costs as much as a document. */
-    SHAPES_MAX = 32,
+    SHAPES_MAX = SCAN_SHAPES_MAX,
     SHAPES_LATER_MAX = 4096,
     /* How many rows show whether enough of them fulfil the condition, and how few are enough. */
     TRIAL_ROWS = 128,
@@ -26,7 +27,8 @@ enum {
 struct rest {
     struct planner *planner;
     const struct expression *path;
-    bytes prefix; /* of the rows of shapes */
+    bytes pattern; /* the path as the index has it */
+    bytes prefix;  /* of the rows of shapes */
     size_t shapes_max;
     struct range *ranges;
     size_t count, room;
@@ -64,8 +66,24 @@ static status add_missing(struct rest *rest, bytes shape)
     return range_of_key(rest->planner->arena, shape, KIND_MISSING, &rest->ranges[rest->count++]);
 }
 
+static enum shape_has has_of(enum value_kind kind)
+{
+    if (kind == KIND_MISSING)
+        return SHAPE_HAS_NOTHING;
+    return kind == KIND_NULL || kind == KIND_BOOL || kind == KIND_NUMBER || kind == KIND_STRING
+               ? SHAPE_HAS_SCALAR
+               : SHAPE_HAS_OTHER;
+}
+
+static status add_shape(struct rest *rest, bytes key, enum shape_has has)
+{
+    rest->is_known &= has != SHAPE_HAS_OTHER;
+    return has == SHAPE_HAS_NOTHING ? add_missing(rest, key) : STATUS_OK;
+}
+
 /* Looks at the first living document of the next shape; `*from` moves behind that shape. */
-static status next_shape(struct rest *rest, struct scan *scan, bytes *from, bool *has_out)
+static status next_shape(struct rest *rest, const struct index *index, struct scan *scan,
+                         bytes *from, bool *has_out)
 {
     struct arena *arena = rest->planner->arena;
     struct scan_spec spec = { .start = *from, .end = rest->prefix, .is_end_inclusive = true };
@@ -80,14 +98,14 @@ static status next_shape(struct rest *rest, struct scan *scan, bytes *from, bool
         return STATUS_OK;
     TRY(arena_copy(arena, row.index_key, &shape));
     TRY(kind_at_path(rest->planner, rest->path, scan, &kind));
-    if (kind == KIND_MISSING)
-        TRY(add_missing(rest, bytes_from(shape, rest->prefix.len)));
-    rest->is_known &= kind == KIND_MISSING || kind == KIND_NULL || kind == KIND_BOOL ||
-                      kind == KIND_NUMBER || kind == KIND_STRING;
+    bytes key = bytes_from(shape, rest->prefix.len);
+    enum shape_has has = has_of(kind);
+    scan_note_shape(index, key, rest->pattern, has);
+    TRY(add_shape(rest, key, has));
     return range_behind(arena, shape, from);
 }
 
-static status find_rest(struct rest *rest, const struct index *index)
+static status walk_shapes(struct rest *rest, const struct index *index)
 {
     const struct query_source *source = rest->planner->source;
     struct scan_spec all = {
@@ -101,10 +119,25 @@ static status find_rest(struct rest *rest, const struct index *index)
     rest->is_known = true;
     TRY(scan_open(source->request, source->collection, &all, &scan));
     for (size_t i = 0; i < rest->shapes_max && has_more && rest->is_known && s.code == OK; i++)
-        s = next_shape(rest, scan, &from, &has_more);
+        s = next_shape(rest, index, scan, &from, &has_more);
     scan_close(scan);
     rest->is_known &= !has_more;
+    if (s.code == OK && !has_more)
+        scan_note_all_shapes(index);
     return s;
+}
+
+static status find_rest(struct rest *rest, const struct index *index)
+{
+    struct scan_shapes shapes;
+
+    TRY(scan_recall_shapes(rest->planner->source->request, index, rest->pattern, &shapes));
+    if (!shapes.is_known)
+        return walk_shapes(rest, index);
+    rest->is_known = true;
+    for (size_t i = 0; i < shapes.count; i++)
+        TRY(add_shape(rest, shapes.items[i].key, shapes.items[i].has));
+    return STATUS_OK;
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------- */
@@ -147,6 +180,7 @@ status planner_order(struct planner *p, bool is_resumed, struct plan *out, bool 
     TRY(buffer_finish(&prefix, &out->rest_prefix));
     struct rest rest = { .planner = p,
                          .path = query->orders[0].by,
+                         .pattern = path,
                          .prefix = out->rest_prefix,
                          .shapes_max = is_resumed ? SHAPES_LATER_MAX : SHAPES_MAX };
     TRY(find_rest(&rest, index));

@@ -198,6 +198,117 @@ TEST(query_order, many_shapes_are_sorted)
     world_close(&w);
 }
 
+/* ---- shapes that are remembered ---------------------------------------------------------------------- */
+
+/* The same happens to a document of c, which has an index, and of d, which has none. */
+static void happen_to_both(struct world *w, struct random *random)
+{
+    static const char *const values[] = { "",         ",'v':1",       ",'v':'a'", ",'v':null",
+                                          ",'v':[1]", ",'v':{'x':1}", ",'w':1",   ",'v':2,'w':1" };
+    int id = (int)random_below(random, 12);
+    const char *value =
+        values[random_below(random, random_below(random, 3) ? 4 : ARRAY_COUNT(values))];
+    const char *ttl = random_below(random, 3) ? "" : ",'ttl':2";
+    bool is_delete = random_below(random, 4) == 0;
+
+    for (const char *name = "c"; name; name = *name == 'c' ? "d" : NULL) {
+        if (is_delete)
+            (void)world_delete(w, name, "{'_id':%d}", id);
+        else
+            CHECK_WRITTEN(world_upsert(w, name, "{'_id':%d%s%s}", id, value, ttl), OK);
+    }
+    if (random_below(random, 4) == 0)
+        world_pass(w, 1000);
+    if (random_below(random, 8) == 0)
+        world_purge(w);
+    if (random_below(random, 20) == 0) {
+        CHECK_OK(world_index_drop(w, "c", "all"));
+        world_index_built(w, "c", SHAPED);
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Which of several documents that are equal comes first differs: "[3,1,2]" as "1 2 3 ". */
+static const char *sorted(struct world *w, const char *list)
+{
+    struct buffer out = buffer_in(w->arena);
+    int numbers[12], count = 0;
+
+    for (const char *at = list; *at == '[' || *at == ','; count++) {
+        CHECK(count < (int)ARRAY_COUNT(numbers));
+        numbers[count] = (int)strtol(at + 1, (char **)(uintptr_t)&at, 10);
+    }
+    qsort(numbers, (size_t)count, sizeof(numbers[0]), compare_numbers);
+    for (int i = 0; i < count; i++)
+        buffer_append_format(&out, "%d ", numbers[i]);
+    buffer_append_byte(&out, 0);
+    return (const char *)out.data;
+}
+
+TEST(query_order, orders_are_whole_whatever_shapes_come_and_go)
+{
+    static const char *const queries[] = { "SELECT VALUE c._id FROM c ORDER BY c.v",
+                                           "SELECT VALUE c._id FROM c ORDER BY c.v DESC",
+                                           "SELECT VALUE c._id FROM c ORDER BY c.w" };
+
+    EACH_SEED(seed, 20) {
+        struct random random = random_seeded(seed);
+        struct world w;
+        world_open(&w, ON_MEMORY);
+        world_collection(&w, "c", TTL_NEVER, SHAPED);
+        world_collection(&w, "d", TTL_NEVER, "");
+        for (int step = 0; step < 60; step++) {
+            happen_to_both(&w, &random);
+            const char *sql = queries[random_below(&random, ARRAY_COUNT(queries))];
+            const char *want = sorted(&w, ask(&w, "d", sql, NULL, NULL));
+            const char *got = sorted(&w, ask(&w, "c", sql, NULL, NULL));
+            CHECK_THAT(strcmp(got, want) == 0, "step %d, %s: is %s, want %s", step, sql, got, want);
+        }
+        world_close(&w);
+    }
+}
+
+static bool is_recalled(struct world *w, bool has_view)
+{
+    struct request request = world_begin(w);
+    const struct collection *collection = world_find(&request, "c");
+    struct scan_shapes shapes;
+    struct scan *scan;
+
+    if (has_view) {
+        CHECK_OK(scan_open(&request, collection, &(struct scan_spec){ 0 }, &scan));
+        scan_close(scan);
+    }
+    CHECK_OK(scan_recall_shapes(&request, &collection->indexes[0], BYTES_LITERAL("/v/?"), &shapes));
+    world_end(&request);
+    return shapes.is_known;
+}
+
+TEST(query_order, shapes_are_looked_at_once)
+{
+    struct world w;
+
+    fill(&w, ON_MEMORY);
+    CHECK(!is_recalled(&w, false));
+    (void)ask(&w, "c", "SELECT TOP 1 VALUE c.k FROM c ORDER BY c.v", NULL, NULL);
+    CHECK(is_recalled(&w, false));
+    CHECK_THAT(!is_recalled(&w, true), "a view may be older than what is remembered");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1000,'other':1}"), OK);
+    CHECK_THAT(!is_recalled(&w, false), "of this shape nothing is known yet");
+    CHECK_STRING(
+        sorted(&w, ask(&w, "c", "SELECT TOP 5 VALUE c._id FROM c ORDER BY c.v", NULL, NULL)),
+        "0 1 2 3 1000 ");
+    CHECK(is_recalled(&w, false));
+    for (int i = 0; i < 40; i++)
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'v':1,'own%d':1}", 2000 + i, i), OK);
+    CHECK_THAT(!is_recalled(&w, false), "there are more than are remembered");
+    world_close(&w);
+}
+
 /* ---- paging ------------------------------------------------------------------------------------------ */
 
 enum { MOVING = 60 };
