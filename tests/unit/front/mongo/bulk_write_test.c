@@ -183,7 +183,8 @@ TEST(mongo_bulk_write, a_repeated_one_is_carried_out_once_after_a_crash_too)
     "{'update':0,'filter':{'_id':1},'updateMods':{'$inc':{'n':1}}},"               \
     "{'update':1,'filter':{'_id':7},'updateMods':{'$inc':{'n':1}},'upsert':true}," \
     "{'delete':0,'filter':{'_id':2}},{'insert':0,'document':{'_id':2,'n':2}}],"    \
-    "'nsInfo':[{'ns':'db.a'},{'ns':'other.b'}],'lsid':{'id':1},'txnNumber':{'$numberLong':'3'}}"
+    "'nsInfo':[{'ns':'db.a'},{'ns':'other.b'}],'lsid':" LSID(                      \
+        "1") ",'txnNumber':{'$numberLong':'3'}}"
     struct mongo_face f;
 
     mongo_face_open(&f);
@@ -196,19 +197,21 @@ TEST(mongo_bulk_write, a_repeated_one_is_carried_out_once_after_a_crash_too)
             mongo_face_crash(&f);
     }
     CHECK_FAULT(mongo_ask(&f, "{" BULK ",'ops':[{'insert':0,'document':{'_id':5}}],"
-                              "'nsInfo':[{'ns':'other.b'}],'lsid':{'id':1},"
-                              "'txnNumber':{'$numberLong':'2'}}"),
+                              "'nsInfo':[{'ns':'other.b'}],'lsid':" LSID(
+                                  "1") ","
+                                       "'txnNumber':{'$numberLong':'2'}}"),
                 ERROR_TransactionTooOld);
-    struct mongo_answer a = mongo_ask(&f, "{" BULK ",'ops':[{'delete':0,'filter':{},'multi':true}],"
-                                          "'nsInfo':[{'ns':'db.a'}],'lsid':{'id':1},"
-                                          "'txnNumber':{'$numberLong':'4'}}");
+    struct mongo_answer a = mongo_ask(
+        &f, "{" BULK ",'ops':[{'delete':0,'filter':{},'multi':true}],"
+            "'nsInfo':[{'ns':'db.a'}],'lsid':" LSID("1") ","
+                                                         "'txnNumber':{'$numberLong':'4'}}");
     CHECK_EQ(mongo_number(&a, ROWS ".0.code"), ERROR_InvalidOptions, "many have no number");
     mongo_face_close(&f);
 }
 
 TEST(mongo_bulk_write, in_a_transaction_it_counts_together_and_a_failure_ends_it)
 {
-#define IN "'lsid':{'id':1},'txnNumber':{'$numberLong':'%d'},'autocommit':false"
+#define IN "'lsid':" LSID("1") ",'txnNumber':{'$numberLong':'%d'},'autocommit':false"
     struct mongo_face f;
 
     mongo_face_open(&f);

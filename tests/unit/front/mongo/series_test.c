@@ -271,9 +271,10 @@ TEST(mongo_series, there_are_no_buckets_and_no_writes_in_transactions)
     CHECK_DONE(mongo_ask(&f, "{'insert':'s','documents':[{'t':@5}]}"));
     CHECK_STRING(mongo_found(&f, "system.buckets.s", "{}"), "[]");
     CHECK_FAULT(mongo_ask(&f, "{'insert':'system.buckets.s','documents':[{}]}"), 73);
-    CHECK_FAULT(mongo_ask(&f, "{'insert':'s','documents':[{'t':@5}],'lsid':{'id':1},"
-                              "'txnNumber':{'$numberLong':'1'},'autocommit':false,"
-                              "'startTransaction':true}"),
+    CHECK_FAULT(mongo_ask(&f, "{'insert':'s','documents':[{'t':@5}],'lsid':" LSID(
+                                  "1") ","
+                                       "'txnNumber':{'$numberLong':'1'},'autocommit':false,"
+                                       "'startTransaction':true}"),
                 ERROR_OperationNotSupportedInTransaction);
     CHECK_FAULT(mongo_ask(&f, "{'renameCollection':'db.s','to':'db.z','$db':'admin'}"), 20);
     mongo_face_close(&f);
