@@ -73,8 +73,9 @@ struct command {
     bytes name;
     const struct command_row *row;
     struct value target; /* the value of the field that names the command */
-    bytes database; /* that it works on; another than its own while it writes there ($out, $merge) */
-    bytes home;     /* that the client named: what others see while it runs */
+    bytes
+        database; /* that it works on; another than its own while it writes there ($out, $merge) */
+    bytes home;   /* that the client named: what others see while it runs */
     struct request request; /* one reading of the clock, one picture of the catalog */
     bool has_request;
 
@@ -83,7 +84,7 @@ struct command {
     bool has_txn_number;
     int64_t txn_number;
     bool is_retryable; /* each statement is carried out once (retry.h) */
-    bytes session_id; /* of the lsid (lsid.h); empty without one */
+    bytes session_id;  /* of the lsid (lsid.h); empty without one */
     uint32_t statement_base;
     struct retry_done *done; /* statements that an earlier attempt has carried out, in order */
     size_t done_count;
