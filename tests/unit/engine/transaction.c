@@ -472,7 +472,7 @@ TEST(transaction, all_that_are_open_share_one_budget)
 {
     struct transaction *open[LIMIT_TRANSACTIONS_FULL], *late;
     struct world w;
-    char name[8];
+    char name[16];
 
     open_narrow(&w, 50000);
     for (int i = 0; i <= LIMIT_TRANSACTIONS_FULL; i++) {
