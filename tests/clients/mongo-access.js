@@ -227,6 +227,14 @@ test("a session belongs to its user: another one with the same number is another
     for (const session of [mine, theirs]) await session.endSession();
 });
 
+test("a connection is told what its user may do", async () => {
+    const { authInfo } = await byRole.read.db("admin").command({ connectionStatus: 1, showPrivileges: true });
+    equal(authInfo.authenticatedUserRoles, [{ role: "read", db: "shop" }]);
+    equal(authInfo.authenticatedUserPrivileges.map(({ resource }) => resource), [{ db: "shop", collection: "" }]);
+    ok(authInfo.authenticatedUserPrivileges[0].actions.includes("find"), "it may find");
+    ok(!authInfo.authenticatedUserPrivileges[0].actions.includes("insert"), "and not insert");
+});
+
 test("the users of the roles go", async () => {
     const root = await connect("root", "r00t", "?authSource=admin");
     for (const role of ofShop) await root.db("shop").command({ dropUser: role });

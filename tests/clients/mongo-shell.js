@@ -55,6 +55,35 @@ test("documents are inserted, found, changed and deleted from the shell", async 
     ]);
 });
 
+test("the helpers of operators work from the shell, or say why not", async () => {
+    const [failed, told] = await shell(`
+        db.c.insertMany([{ a: 1 }, { a: 2 }]); db.c.createIndex({ a: 1 });
+        const helpers = {
+            stats: () => db.stats().collections, collStats: () => Object.keys(db.c.stats().indexSizes).length, latency: () => db.c.latencyStats()[0].latencyStats.reads.ops,
+            sizes: () => db.c.totalSize() + db.c.dataSize() + db.c.storageSize() + db.c.totalIndexSize(), host: () => db.hostInfo().system.numCores,
+            status: () => db.serverStatus().connections.current, op: () => db.currentOp().inprog.length, rs: () => rs.status().members[0].uptime,
+            conf: () => rs.conf().members[0].votes, hello: () => db.hello().setVersion, commands: () => Object.keys(db.adminCommand({ listCommands: 1 }).commands).length,
+            help: () => db.commandHelp("find").length, connection: () => db.runCommand({ connectionStatus: 1 }).ok, me: () => db.runCommand({ whatsmyuri: 1 }).you.length,
+            top: () => db.adminCommand({ top: 1 }).totals["shell.c"].insert.count, log: () => db.adminCommand({ getLog: "global" }).log.length,
+            logs: () => db.adminCommand({ getLog: "*" }).names.length, level: () => db.getLogComponents().verbosity + 1, profile: () => db.setProfilingLevel(2).ok,
+            profiled: () => db.c.find().toArray().length, rows: () => db.system.profile.countDocuments(), rowStats: () => db.system.profile.stats().count,
+            off: () => db.setProfilingLevel(0).was, status2: () => db.getProfilingStatus().slowms, validate: () => db.c.validate().nrecords,
+            build: () => db.serverBuildInfo().versionArray[0], options: () => db.serverCmdLineOpts().argv.length, users: () => db.getUsers().ok,
+            roles: () => db.getRoles({ showBuiltinRoles: true }).roles.length, kill: () => db.killOp(12345).ok, plans: () => db.c.getPlanCache().list().length + 1,
+        };
+        const failed = [];
+        for (const [name, run] of Object.entries(helpers)) {
+            try { if (!(Number(run()) > 0)) failed.push(name + ": " + run()); } catch (error) { failed.push(name + ": " + error.message); }
+        }
+        show(failed);
+        const refused = [() => db.adminCommand({ balancerStatus: 1 }), () => db.c.watch().tryNext(), () => db.shutdownServer(), () => rs.stepDown(), () => db.getReplicationInfo(), () => db.c.reIndex()];
+        show(refused.map((run) => { try { run(); return "no error"; } catch (error) { return error.message; } }));
+    `);
+    equal(failed, []);
+    const reasons = [/cluster of shards/, /change streams/, /SIGTERM/, /replica set of one/, /replset/, /drop and create/];
+    reasons.forEach((reason, i) => equal([told[i], reason.test(told[i])], [told[i], true]));
+});
+
 test("collections, databases and indexes are listed from the shell", async () => {
     const shown = await shell(`
         db.one.insertOne({}); db.createCollection("two");

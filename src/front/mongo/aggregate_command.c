@@ -386,19 +386,27 @@ static status run_first_stage(struct command *command, struct arena *arena, byte
     return buffer_finish(&others, stages);
 }
 
-/* A view has nothing of its own that a stage could read. */
-static status check_view_stages(struct command *command, bytes stages)
+/* The first stage, if it has documents of its own; NULL otherwise. */
+static const struct origin *begins_with_origin(bytes stages)
 {
     struct document_walk walk = document_fields(stages), inside;
     struct field stage, first;
 
     if (!document_next(&walk, &stage) || stage.value.type != VALUE_DOCUMENT)
-        return STATUS_OK;
+        return NULL;
     inside = document_fields(value_document(stage.value));
-    if (!document_next(&inside, &first) || !origin_find(first.name))
+    return document_next(&inside, &first) ? origin_find(first.name) : NULL;
+}
+
+/* A view has nothing of its own that a stage could read. */
+static status check_view_stages(struct command *command, bytes stages)
+{
+    const struct origin *origin = begins_with_origin(stages);
+
+    if (!origin)
         return STATUS_OK;
-    return command_fail(command, ERROR_CommandNotSupportedOnView, "%.*s is not for views",
-                        (int)first.name.len, (const char *)first.name.data);
+    return command_fail(command, ERROR_CommandNotSupportedOnView, "%s is not for views",
+                        origin->stage);
 }
 
 /* The list of views has its documents with it, too. */
@@ -409,7 +417,7 @@ static status take_view(struct command *command, struct arena *arena, const stru
         TRY(check_view_stages(command, own));
     aggregating->collection_id = view->collection ? view->collection->id : 0;
     TRY(arena_copy(arena, view->documents, &aggregating->documents));
-    aggregating->is_list = view->documents.len > 0;
+    aggregating->is_list = view->documents.len > 0 && !begins_with_origin(own);
     aggregating->rest = aggregating->documents;
     return view->is_view ? view_join(arena, view, own, stages_out)
                          : arena_copy(arena, own, stages_out);

@@ -98,6 +98,7 @@ enum generic {
     GENERIC_READ_CONCERN,
     GENERIC_VERSION,
     GENERIC_STRICT,
+    GENERIC_HELP,
     GENERIC_COUNT
 };
 
@@ -106,7 +107,7 @@ static void read_generic(bytes body, struct value out[GENERIC_COUNT])
 {
     static const char *const names[GENERIC_COUNT] = {
         "$db",        "maxTimeMS",   "lsid",       "txnNumber", "startTransaction",
-        "autocommit", "readConcern", "apiVersion", "apiStrict"
+        "autocommit", "readConcern", "apiVersion", "apiStrict", "help"
     };
     struct document_walk walk = document_fields(body);
     struct field field;
@@ -251,6 +252,16 @@ status command_check_time(struct command *command)
                         (long long)command->max_time_ms);
 }
 
+/* {<command>: 1, help: true}: what it does, instead of doing it. */
+static status tell_help(struct command *command)
+{
+    const char *text = arena_format(command->arena, "help for: %s %s", command->row->name,
+                                    command->row->help);
+
+    reply_text(&command->reply, "help", text ? text : command->row->help);
+    return STATUS_OK;
+}
+
 static status run(struct command *command)
 {
     struct value generic[GENERIC_COUNT];
@@ -258,6 +269,8 @@ static status run(struct command *command)
     TRY(find_command(command));
     read_generic(command->message->body, generic);
     TRY(read_database(command, generic[GENERIC_DATABASE]));
+    if (generic[GENERIC_HELP].type == VALUE_BOOL && argument_flag(generic[GENERIC_HELP], false))
+        return tell_help(command);
     TRY(check_place(command));
     TRY(principal_permit(command));
     TRY(check_version(command, generic[GENERIC_VERSION], generic[GENERIC_STRICT]));

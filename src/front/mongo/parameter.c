@@ -3,7 +3,7 @@
  * Threads: the command's. */
 #include "front/mongo/handlers.h"
 
-enum parameter_kind { PARAMETER_BOOL, PARAMETER_INT, PARAMETER_VERSION };
+enum parameter_kind { PARAMETER_BOOL, PARAMETER_INT, PARAMETER_VERSION, PARAMETER_LOG };
 
 static const struct parameter {
     const char *name;
@@ -14,6 +14,7 @@ static const struct parameter {
     { "internalQueryMaxBlockingSortMemoryUsageBytes", PARAMETER_INT,     LIMIT_CURSOR_BYTES           },
     { "localLogicalSessionTimeoutMinutes",            PARAMETER_INT,     LIMIT_LOGICAL_SESSION_MINUTES},
     { "enableTestCommands",                           PARAMETER_BOOL,    0                            },
+    { "logComponentVerbosity",                        PARAMETER_LOG,     0                            },
 };
 
 static void append_parameter(struct buffer *out, const struct parameter *parameter)
@@ -30,6 +31,11 @@ static void append_parameter(struct buffer *out, const struct parameter *paramet
     case PARAMETER_VERSION:
         begun = reply_begin(out, parameter->name);
         reply_text(out, "version", FACE_FEATURES);
+        document_end(out, begun);
+        return;
+    case PARAMETER_LOG: /* how much is logged is an option of the start, the same for everything */
+        begun = reply_begin(out, parameter->name);
+        reply_int32(out, "verbosity", 0);
         document_end(out, begun);
         return;
     }

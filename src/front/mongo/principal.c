@@ -38,6 +38,14 @@ bool principal_has_role(bytes role, bytes database)
     return found && (!found->is_everywhere || bytes_equal(database, BYTES_LITERAL("admin")));
 }
 
+unsigned principal_role_rights(bytes role, bool *is_everywhere_out)
+{
+    const struct role *found = find_role(role);
+
+    *is_everywhere_out = found && found->is_everywhere;
+    return found ? found->rights : 0;
+}
+
 size_t principal_role_count(void)
 {
     return ARRAY_COUNT(roles);

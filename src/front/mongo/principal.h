@@ -36,6 +36,11 @@ bool principal_secret(const struct principal *principal, enum scram_mechanism me
 /* What the roles of a user allow on a database; rights on every database included. */
 unsigned principal_rights(bytes document, bytes database);
 
+/* What a role allows, and whether that is on every database; 0 for one that is not there. */
+unsigned principal_role_rights(bytes role, bool *is_everywhere_out);
+/* privilege.c: rights as the elements of a list of { resource, actions }; a database that is empty stands for all. */
+void privilege_append(struct buffer *out, unsigned rights, bytes database, size_t *count);
+
 /* Are there any users? Without them nobody needs to say who they are. Looked up once at the start, and when
  * users change. */
 MUST_USE status principal_load(struct mongo *face, struct arena *arena);

@@ -9,6 +9,7 @@
 #include "front/mongo/keep.h"
 #include "front/mongo/origin.h"
 #include "front/mongo/series.h"
+#include "front/mongo/top.h"
 
 static void append_count(struct buffer *out, const char *name, uint64_t count)
 {
@@ -40,6 +41,21 @@ static void append_capped(struct buffer *out, const struct collection *collectio
     append_count(out, "maxSize", (uint64_t)limits.size / scale);
 }
 
+/* The size of indexes is not known by itself; which ones there are is. */
+static void append_index_sizes(struct buffer *out, const struct collection *collection)
+{
+    static const uint8_t zero[sizeof(int32_t)];
+    size_t sizes = reply_begin(out, "indexSizes");
+
+    reply_int32(out, "_id_", 0);
+    for (size_t i = 0; i < collection->index_count; i++) {
+        bytes name = collection->indexes[i].definition.name;
+        if (name.data[0] != '$') /* those of the face's own */
+            document_append(out, name, (struct value){ VALUE_INT32, bytes_of(zero, sizeof(zero)) });
+    }
+    document_end(out, sizes);
+}
+
 static void append_storage(struct command *command, struct buffer *out,
                            const struct collection *collection,
                            const struct collection_figures *figures, uint64_t scale)
@@ -56,9 +72,7 @@ static void append_storage(struct command *command, struct buffer *out,
     document_end(out, reply_begin_array(out, "indexBuilds"));
     append_count(out, "totalIndexSize", 0);
     append_count(out, "totalSize", figures->bytes / scale);
-    size_t sizes = reply_begin(out, "indexSizes");
-    reply_int32(out, "_id_", 0);
-    document_end(out, sizes);
+    append_index_sizes(out, collection);
     append_count(out, "scaleFactor", scale);
     series_append_stats(command, out, collection);
 }
@@ -84,6 +98,42 @@ status serve_coll_stats(struct command *command)
     return STATUS_OK;
 }
 
+/* The rows of the profiler are in memory, a bounded list. */
+static status append_profile_stats(struct command *command, bytes name, bytes argument,
+                                   struct buffer *out)
+{
+    struct value part;
+    bytes rows, row;
+    uint64_t count = 0;
+
+    TRY(profiler_rows(command, &rows));
+    uint64_t size = rows.len;
+    while (wire_next_document(&rows, &row))
+        count++;
+    size_t begun = document_begin(out);
+    reply_bytes(out, "ns", command_namespace(command, name));
+    reply_text(out, "host", command->face->address);
+    reply_date(out, "localTime", command->request.now);
+    if (document_find(argument, "storageStats", &part)) {
+        size_t storage = reply_begin(out, "storageStats");
+        append_count(out, "size", size);
+        append_count(out, "count", count);
+        append_count(out, "storageSize", size);
+        append_count(out, "totalIndexSize", 0);
+        append_count(out, "totalSize", size);
+        document_end(out, reply_begin(out, "indexSizes"));
+        append_count(out, "nindexes", 0);
+        reply_bool(out, "capped", true);
+        append_count(out, "maxSize", LIMIT_PROFILE_BYTES);
+        append_count(out, "scaleFactor", 1);
+        document_end(out, storage);
+    }
+    if (document_find(argument, "count", &part))
+        append_count(out, "count", count);
+    document_end(out, begun);
+    return STATUS_OK;
+}
+
 /* {count: {}, storageStats: {scale}}: those parts that are asked for. */
 status origin_coll_stats(struct command *command, bytes name, struct value argument,
                          struct buffer *out)
@@ -95,6 +145,8 @@ status origin_coll_stats(struct command *command, bytes name, struct value argum
     if (argument.type != VALUE_DOCUMENT)
         return command_fail(command, ERROR_Location40602, "$collStats takes an object, not %s",
                             value_type_name(argument.type));
+    if (profiler_is_list(name) && profiler_has_list(command))
+        return append_profile_stats(command, name, value_document(argument), out);
     TRY(command_find_stored(command, name, &collection));
     if (!collection)
         return command_fail(command, ERROR_NamespaceNotFound,
@@ -113,6 +165,8 @@ status origin_coll_stats(struct command *command, bytes name, struct value argum
         append_storage(command, out, collection, &figures, wanted > 0 ? (uint64_t)wanted : 1);
         document_end(out, storage);
     }
+    if (document_find(value_document(argument), "latencyStats", &part))
+        top_append_latency(command, collection, out);
     if (document_find(value_document(argument), "count", &part))
         append_count(out, "count", figures.documents);
     document_end(out, begun);
@@ -187,28 +241,66 @@ status serve_db_stats(struct command *command)
 
 /* ---- the set ---------------------------------------------------------------------------------------- */
 
-status serve_repl_set_status(struct command *command)
+static void append_optime(struct buffer *out, const char *name, uint64_t timestamp)
+{
+    size_t begun = reply_begin(out, name);
+
+    reply_timestamp(out, "ts", timestamp);
+    reply_int64(out, "t", 1);
+    document_end(out, begun);
+}
+
+static void append_member_status(struct command *command, uint64_t timestamp, time_ms now)
 {
     struct buffer *out = &command->reply;
-    uint64_t now = face_cluster_time(command->face, false);
-
-    reply_text(out, "set", command->face->set_name);
-    reply_date(out, "date", clock_now(engine_clock(command->face->engine)));
-    reply_int32(out, "myState", 1);
-    reply_int64(out, "term", 1);
-    size_t members = reply_begin_array(out, "members");
+    time_ms started = command->face->started_at;
     size_t member = reply_begin(out, "0");
+
     reply_int32(out, "_id", 0);
     reply_text(out, "name", command->face->address);
     reply_double(out, "health", 1);
     reply_int32(out, "state", 1);
     reply_text(out, "stateStr", "PRIMARY");
-    size_t time = reply_begin(out, "optime");
-    reply_timestamp(out, "ts", now);
-    reply_int64(out, "t", 1);
-    document_end(out, time);
+    reply_int32(out, "uptime", (int32_t)((now - started) / 1000));
+    append_optime(out, "optime", timestamp);
+    reply_date(out, "optimeDate", (time_ms)(timestamp >> 32) * 1000);
+    reply_text(out, "syncSourceHost", "");
+    reply_int32(out, "syncSourceId", -1);
+    reply_text(out, "infoMessage", "");
+    reply_timestamp(out, "electionTime", (uint64_t)(started / 1000) << 32 | 1);
+    reply_date(out, "electionDate", started);
+    reply_int32(out, "configVersion", 1);
+    reply_int32(out, "configTerm", 1);
     reply_bool(out, "self", true);
+    reply_text(out, "lastHeartbeatMessage", "");
     document_end(out, member);
+}
+
+status serve_repl_set_status(struct command *command)
+{
+    struct buffer *out = &command->reply;
+    uint64_t timestamp = face_cluster_time(command->face, false);
+    time_ms now = clock_now(engine_clock(command->face->engine));
+
+    reply_text(out, "set", command->face->set_name);
+    reply_date(out, "date", now);
+    reply_int32(out, "myState", 1);
+    reply_int64(out, "term", 1);
+    reply_text(out, "syncSourceHost", "");
+    reply_int32(out, "syncSourceId", -1);
+    reply_int64(out, "heartbeatIntervalMillis", 2000);
+    reply_int32(out, "majorityVoteCount", 1);
+    reply_int32(out, "writeMajorityCount", 1);
+    reply_int32(out, "votingMembersCount", 1);
+    reply_int32(out, "writableVotingMembersCount", 1);
+    size_t times = reply_begin(out, "optimes");
+    append_optime(out, "lastCommittedOpTime", timestamp);
+    append_optime(out, "readConcernMajorityOpTime", timestamp);
+    append_optime(out, "appliedOpTime", timestamp);
+    append_optime(out, "durableOpTime", timestamp);
+    document_end(out, times);
+    size_t members = reply_begin_array(out, "members");
+    append_member_status(command, timestamp, now);
     document_end(out, members);
     return STATUS_OK;
 }
@@ -220,14 +312,22 @@ status serve_repl_set_config(struct command *command)
 
     reply_text(out, "_id", command->face->set_name);
     reply_int32(out, "version", 1);
+    reply_int32(out, "term", 1);
     size_t members = reply_begin_array(out, "members");
     size_t member = reply_begin(out, "0");
     reply_int32(out, "_id", 0);
     reply_text(out, "host", command->face->address);
+    reply_bool(out, "arbiterOnly", false);
+    reply_bool(out, "buildIndexes", true);
+    reply_bool(out, "hidden", false);
     reply_double(out, "priority", 1);
+    document_end(out, reply_begin(out, "tags"));
+    reply_int64(out, "secondaryDelaySecs", 0);
     reply_int32(out, "votes", 1);
     document_end(out, member);
     document_end(out, members);
+    reply_int64(out, "protocolVersion", 1);
+    reply_bool(out, "writeConcernMajorityJournalDefault", true);
     document_end(out, config);
     return STATUS_OK;
 }

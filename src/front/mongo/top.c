@@ -286,3 +286,26 @@ status serve_top(struct command *command)
     document_end(out, totals);
     return out->is_failed ? arena_exhausted(command->arena) : STATUS_OK;
 }
+
+static void append_latency(struct buffer *out, const char *name, struct tally tally)
+{
+    size_t begun = reply_begin(out, name);
+
+    reply_int64(out, "latency", tally.time_us);
+    reply_int64(out, "ops", tally.count);
+    document_end(out, begun);
+}
+
+void top_append_latency(struct command *command, const struct collection *collection,
+                        struct buffer *out)
+{
+    struct tally tallies[EVENTS] = { 0 };
+
+    (void)copy_tallies(command->face->top, collection, tallies);
+    size_t begun = reply_begin(out, "latencyStats");
+    append_latency(out, "reads", tallies[EVENT_READ_LOCK]);
+    append_latency(out, "writes", tallies[EVENT_WRITE_LOCK]);
+    append_latency(out, "commands", (struct tally){ 0 });
+    append_latency(out, "transactions", (struct tally){ 0 });
+    document_end(out, begun);
+}

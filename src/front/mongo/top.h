@@ -12,5 +12,8 @@ void top_table_close(struct top_table *table);
 
 /* A command is over. What it was about is counted; what it has dropped is forgotten. Never waits. */
 void top_note(const struct command *command, bool is_failed, int64_t took_us);
+/* latencyStats: { reads, writes, commands, transactions } of a collection, each { latency, ops }. */
+void top_append_latency(struct command *command, const struct collection *collection,
+                        struct buffer *out);
 
 #endif

@@ -559,9 +559,46 @@ status serve_users_info(struct command *command)
     return STATUS_OK;
 }
 
+/* Of one role, in a list that was begun. */
+static void append_of_role(struct buffer *out, bytes role, bytes database, size_t *count)
+{
+    bool is_everywhere;
+    unsigned rights = principal_role_rights(role, &is_everywhere);
+
+    privilege_append(out, rights, is_everywhere ? BYTES_NONE : database, count);
+}
+
+static void append_privileges(struct command *command, const char *name, bytes role, bytes database)
+{
+    size_t count = 0, list = reply_begin_array(&command->reply, name);
+
+    append_of_role(&command->reply, role, database, &count);
+    document_end(&command->reply, list);
+}
+
+/* Of all roles of a user. */
+static void append_own_privileges(struct buffer *out, bytes document)
+{
+    size_t count = 0, list = reply_begin_array(out, "authenticatedUserPrivileges");
+    struct value roles;
+    struct field field;
+
+    if (document.len > 0 && document_find(document, "roles", &roles) && roles.type == VALUE_ARRAY) {
+        struct document_walk walk = document_fields(value_document(roles));
+        while (document_next(&walk, &field)) {
+            if (field.value.type == VALUE_DOCUMENT)
+                append_of_role(out, field_text(value_document(field.value), "role"),
+                               field_text(value_document(field.value), "db"), &count);
+        }
+    }
+    document_end(out, list);
+}
+
 status serve_roles_info(struct command *command)
 {
     struct value shows;
+    bool has_privileges = document_find(command->message->body, "showPrivileges", &shows) &&
+                          argument_flag(shows, false);
     bool is_shown = document_find(command->message->body, "showBuiltinRoles", &shows) &&
                     argument_flag(shows, false);
     bool is_admin = bytes_equal(command->database, BYTES_LITERAL("admin")), is_everywhere;
@@ -580,6 +617,8 @@ status serve_roles_info(struct command *command)
         reply_bool(&command->reply, "isBuiltin", true);
         document_end(&command->reply, reply_begin_array(&command->reply, "roles"));
         document_end(&command->reply, reply_begin_array(&command->reply, "inheritedRoles"));
+        if (has_privileges)
+            append_privileges(command, "privileges", bytes_of_text(name), command->database);
         document_end(&command->reply, row);
     }
     document_end(&command->reply, list);
@@ -589,7 +628,7 @@ status serve_roles_info(struct command *command)
 status serve_connection_status(struct command *command)
 {
     struct buffer *out = &command->reply;
-    struct value roles;
+    struct value roles, shows;
     bytes document;
 
     TRY(login_principal(command, &document));
@@ -606,6 +645,9 @@ status serve_connection_status(struct command *command)
         document_append(out, BYTES_LITERAL("authenticatedUserRoles"), roles);
     else
         document_end(out, reply_begin_array(out, "authenticatedUserRoles"));
+    if (document_find(command->message->body, "showPrivileges", &shows) &&
+        argument_flag(shows, false))
+        append_own_privileges(out, document);
     document_end(out, info);
     return STATUS_OK;
 }
