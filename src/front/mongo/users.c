@@ -214,6 +214,25 @@ static status make_user(struct command *command, bytes user, bytes id, const str
     return buffer_finish(&made, out);
 }
 
+/* From the first user on everybody has to say who they are; without one who looks after users nobody could ever make
+ * another. */
+static status check_first(struct command *command, const struct collection *accounts,
+                          bytes document)
+{
+    struct collection_figures figures;
+
+    TRY(collection_figures(&command->request, accounts, &figures));
+    if (figures.documents > 0 ||
+        (principal_rights(document, BYTES_LITERAL("admin")) & RIGHT_USER_ADMIN))
+        return STATUS_OK;
+    return command_fail(
+        command, ERROR_IllegalOperation,
+        "the first user must be able to make others, because from then on everybody "
+        "has to authenticate: make one with the role root on admin first, such as "
+        "db.getSiblingDB('admin').createUser({user: 'admin', pwd: passwordPrompt(), "
+        "roles: ['root']})");
+}
+
 status serve_create_user(struct command *command)
 {
     struct value given[ARRAY_COUNT(table)];
@@ -230,6 +249,7 @@ status serve_create_user(struct command *command)
     TRY(principal_key(command->arena, command->database, user, &id, &op.key.id));
     TRY(make_user(command, user, id, given, &op.document));
     TRY(need_accounts(command, &accounts));
+    TRY(check_first(command, accounts, op.document));
     op.collection = accounts;
     status s = write_account(command, &op);
     if (s.code == EXISTS)

@@ -90,6 +90,13 @@ TEST(mongo_users, users_are_made_changed_listed_and_dropped)
     struct mongo_face f;
 
     mongo_face_open(&f);
+    CHECK_FAULT(mongo_ask(&f, "{'createUser':'ann','pwd':'secret','roles':['readWrite']}"),
+                ERROR_IllegalOperation);
+    CHECK_FAULT(mongo_ask(&f, "{'createUser':'ann','pwd':'secret','roles':['userAdmin']}"),
+                ERROR_IllegalOperation);
+    CHECK_DONE(mongo_ask(&f, "{'ping':1}"));
+    CHECK_DONE(mongo_ask(&f, "{'createUser':'root','pwd':'x','roles':['root'],'$db':'admin'}"));
+    f.face->has_users = false; /* as if nobody had to say who they are */
     CHECK_DONE(mongo_ask(&f, "{'createUser':'ann','pwd':'secret','roles':['readWrite',"
                              "{'role':'read','db':'other'}],'customData':{'x':1}}"));
     f.face->has_users = false; /* as if nobody had to say who they are */
@@ -117,6 +124,8 @@ TEST(mongo_users, users_are_made_changed_listed_and_dropped)
                  "[{\"role\":\"readWrite\",\"db\":\"db\"},{\"role\":\"dbAdmin\",\"db\":\"db\"}]");
     CHECK_FAULT(mongo_ask(&f, "{'dropUser':'nobody'}"), ERROR_UserNotFound);
     CHECK_DONE(mongo_ask(&f, "{'dropUser':'ann'}"));
+    f.face->has_users = false;
+    CHECK_DONE(mongo_ask(&f, "{'dropUser':'root','$db':'admin'}"));
     CHECK_DONE(mongo_ask(&f, "{'ping':1}"));
     info = mongo_ask(&f, "{'usersInfo':1}");
     CHECK_STRING(mongo_text(&f, &info, "users"), "[]");
@@ -133,7 +142,7 @@ TEST(mongo_users, from_the_first_user_on_everybody_has_to_authenticate)
     CHECK_FAULT(mongo_ask(&f, "{'find':'c'}"), ERROR_Unauthorized);
     CHECK_DONE(mongo_ask(&f, "{'hello':1}"));
     f.session.is_loopback = true;
-    CHECK_DONE(mongo_ask(&f, "{'createUser':'ann','pwd':'secret','roles':['readWrite']}"));
+    CHECK_DONE(mongo_ask(&f, "{'createUser':'root','pwd':'x','roles':['root'],'$db':'admin'}"));
     CHECK_FAULT(mongo_ask(&f, "{'find':'c'}"), ERROR_Unauthorized);
     CHECK_FAULT(mongo_ask(&f, "{'createUser':'bob','pwd':'x','roles':[]}"), ERROR_Unauthorized);
     CHECK_DONE(mongo_ask(&f, "{'ping':1}"));
@@ -147,7 +156,7 @@ TEST(mongo_users, the_database_of_the_server_itself_is_out_of_reach)
     struct mongo_face f;
 
     mongo_face_open(&f);
-    CHECK_DONE(mongo_ask(&f, "{'createUser':'ann','pwd':'secret','roles':[]}"));
+    CHECK_DONE(mongo_ask(&f, "{'createUser':'root','pwd':'x','roles':['root'],'$db':'admin'}"));
     f.face->has_users = false;
     CHECK_FAULT(mongo_ask(&f, "{'find':'accounts','$db':'$mayfly'}"), ERROR_InvalidNamespace);
     CHECK_FAULT(mongo_ask(&f, "{'dropDatabase':1,'$db':'$mayfly'}"), ERROR_InvalidNamespace);
