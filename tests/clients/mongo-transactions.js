@@ -130,6 +130,8 @@ test("a write that waits for a transaction minds its time limit, and whoever kil
         const late = (comment, more) => c.db.command({ update: c.collectionName, comment, updates: [{ q: { _id: 1 }, u: { $inc: { n: 10 } } }], ...more });
         await fails(50, late("patient", { maxTimeMS: 100 }));
         await fails(50, c.db.command({ insert: c.collectionName, documents: [{ _id: 1 }], maxTimeMS: 100 }));
+        const [own] = await client.db("admin").aggregate([{ $currentOp: { allUsers: true } }, { $match: { type: "idleSession" } }]).toArray();
+        equal([own.transaction.parameters.autocommit, Buffer.from(own.lsid.id.buffer).toString("hex")], [false, Buffer.from(session.id.id.buffer).toString("hex")], "it is an idle session");
         const killed = fails(11601, late("killed"));
         const admin = client.db("admin");
         for (let i = 0; i < 2000; i++) {

@@ -64,6 +64,17 @@ static void append_client(struct op_list *list, const struct operation_seen *see
     reply_document(out, "clientMetadata", seen->metadata);
 }
 
+static void append_transaction(struct buffer *out, int64_t number)
+{
+    size_t transaction = reply_begin(out, "transaction");
+    size_t parameters = reply_begin(out, "parameters");
+
+    reply_int64(out, "txnNumber", number);
+    reply_bool(out, "autocommit", false);
+    document_end(out, parameters);
+    document_end(out, transaction);
+}
+
 static void append_running(struct op_list *list, const struct operation_seen *seen,
                            struct principal user)
 {
@@ -82,7 +93,11 @@ static void append_running(struct op_list *list, const struct operation_seen *se
     if (command->session_id.len > 0)
         lsid_append(out, "lsid", command->session_id);
     reply_int64(out, "secs_running", running_ms / 1000);
-    reply_int64(out, "microsecs_running", running_ms * 1000);
+    reply_int64(out, "microsecs_running",
+                command->watch_ns ? (clock_stopwatch_ns() - command->watch_ns) / 1000
+                                  : running_ms * 1000);
+    if (command->multi != MULTI_NONE)
+        append_transaction(out, command->txn_number);
     reply_text(out, "op", operation_kind(command));
     reply_bytes(out, "ns", operation_namespace(command, list->command->arena));
     reply_bool(out, "redacted", false);

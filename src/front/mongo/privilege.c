@@ -22,7 +22,7 @@ static const struct {
       "planCacheRead planCacheWrite reIndex renameCollectionSameDB validate"                           },
     { RIGHT_USER_ADMIN,     false,
      "changeCustomData changePassword createRole createUser dropRole dropUser grantRole "
-     "revokeRole "
+      "revokeRole "
       "viewRole viewUser"                                                                              },
     { RIGHT_DROP,           false, "dropDatabase"                                                      },
     { RIGHT_MONITOR,        false, "collStats dbStats indexStats"                                      },

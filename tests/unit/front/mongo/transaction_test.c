@@ -236,6 +236,29 @@ TEST(mongo_transaction, what_cannot_be_meant_is_refused)
     mongo_face_close(&f);
 }
 
+TEST(mongo_transaction, a_time_from_the_future_is_refused_and_moves_no_clock)
+{
+    const struct {
+        const char *fields;
+        int32_t want;
+    } rows[] = {
+        {"'readConcern':{'afterClusterTime':{'$timestamp':{'t':1772323200,'i':1}}}",             0 },
+        { "'readConcern':{'afterClusterTime':{'$timestamp':{'t':1772323201,'i':1}}}",            72},
+        { "'readConcern':{'afterClusterTime':{'$timestamp':{'t':4294967295,'i':1}}}",            72},
+        { "'$clusterTime':{'clusterTime':{'$timestamp':{'t':4294967295,'i':1}},'signature':{}}",
+         0                                                                                         },
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    EACH_ROW(rows, r)
+        CHECK_FAULT(mongo_ask(&f, "{'find':'c',%s}", r->fields), r->want);
+    struct mongo_answer answer = mongo_ask(&f, "{'find':'c'}");
+    const char *time = mongo_text(&f, &answer, "operationTime");
+    CHECK_THAT(strstr(time, "1772323200") != NULL, "%s", time);
+    mongo_face_close(&f);
+}
+
 TEST(mongo_transaction, a_collection_comes_into_being_with_the_first_document)
 {
     struct mongo_face f;
