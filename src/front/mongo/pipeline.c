@@ -375,15 +375,6 @@ static status parse_one(struct pipeline_parser *p, struct value stage)
         if (pipeline_is_named(field.name, stages[i].name))
             return stages[i].parse(p, field.value);
     }
-    if (pipeline_is_named(field.name, "$changeStream"))
-        return fault_raise(p->arena, p->fault, 40573,
-                           "The $changeStream stage is not supported: mayfly has no change streams "
-                           "in this version");
-    if (pipeline_is_named(field.name, "$search") || pipeline_is_named(field.name, "$searchMeta") ||
-        pipeline_is_named(field.name, "$vectorSearch"))
-        return fault_raise(p->arena, p->fault, 31082,
-                           "%.*s needs search indexes, which need another product",
-                           (int)field.name.len, (const char *)field.name.data);
     return fault_raise(p->arena, p->fault, 40324, "Unrecognized pipeline stage name: '%.*s'",
                        (int)field.name.len, (const char *)field.name.data);
 }

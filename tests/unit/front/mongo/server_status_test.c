@@ -78,8 +78,6 @@ TEST(mongo_server_status, commands_of_operators_are_answered)
          "[]"                                                                                                                                                                                                                          },
         { "{'rolesInfo':'readAnyDatabase','showPrivileges':true,'$db':'admin'}",                 0,
          "roles.0.privileges.1",                                                                                                                                    "{\"resource\":{\"cluster\":true},\"actions\":[\"listDatabases\"]}"},
-        { "{'aggregate':'c','pipeline':[{'$changeStream':{}}],'cursor':{}}",                     40573,                     "",                                     NULL                                                               },
-        { "{'aggregate':'c','pipeline':[{'$search':{}}],'cursor':{}}",                           31082,                     "",                                     NULL                                                               },
         { "{'aggregate':'system.profile','pipeline':[{'$collStats':{'count':{}}}],'cursor':{}}",
          ERROR_NamespaceNotFound,                                                                                           "",                                     NULL                                                               },
         { "{'profile':2}",                                                                       0,                         "was",                                  "0"                                                                },
