@@ -535,7 +535,8 @@ static status await_batch(struct command *command, struct stream *stream, struct
         if (!is_to_wait(stream, batch))
             return STATUS_OK;
         command_pause(command); /* who waits holds nobody's purging back */
-        arena_release(command->arena, mark);
+        if (!command->has_request)
+            arena_release(command->arena, mark);
         bool is_rung = tail_await(command->face, bell, rung, &limit);
         TRY(command_check_time(command));
         TRY(command_renew(command));
