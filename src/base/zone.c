@@ -16,10 +16,12 @@
 
 #include "base/buffer.h"
 #include "base/check.h"
+#include "base/memory.h"
 
 #define ZONE_DIRECTORY "/usr/share/zoneinfo"
 
 enum { NAME_MAX_BYTES = 64, FILE_MAX_BYTES = 256 * 1024, HEADER_BYTES = 44, DAY_S = 86400 };
+enum { MEMO_BYTES = 1024 * 1024 };
 
 /* A day of every year, and the second of it at which clocks change. */
 struct rule_date {
@@ -289,15 +291,16 @@ static status no_such_zone(struct arena *arena, bytes name)
 static status read_file(struct arena *arena, bytes name, bytes *out)
 {
     char path[sizeof(ZONE_DIRECTORY) + NAME_MAX_BYTES + 2];
-    void *room;
 
     snprintf(path, sizeof(path), "%s/%.*s", ZONE_DIRECTORY, (int)name.len, (const char *)name.data);
     FILE *file = fopen(path, "rb");
     if (!file)
         return no_such_zone(arena, name);
-    status s = arena_take(arena, FILE_MAX_BYTES, &room);
-    if (s.code == OK)
-        *out = bytes_of(room, fread(room, 1, FILE_MAX_BYTES, file));
+    status s = status_of(OUT_OF_MEMORY, "no memory to read a time zone");
+    uint8_t *room = memory_take(FILE_MAX_BYTES);
+    if (room)
+        s = arena_copy(arena, bytes_of(room, fread(room, 1, FILE_MAX_BYTES, file)), out);
+    memory_give(room);
     fclose(file);
     return s;
 }
@@ -350,6 +353,37 @@ status zone_find(struct arena *arena, bytes name, const struct zone **out)
         return no_such_zone(arena, name);
     }
     return s;
+}
+
+/* ---- remembering ------------------------------------------------------------------------------------ */
+
+status zone_recall(struct zone_memo *memo, struct arena *arena, bytes name, const struct zone **out)
+{
+    for (size_t i = 0; i < memo->count; i++) {
+        *out = memo->zones[i];
+        if (bytes_equal(memo->names[i], name))
+            return STATUS_OK;
+    }
+    if (!memo->arena)
+        memo->arena = arena_open(MEMO_BYTES);
+    if (!memo->arena || memo->count == ZONE_MEMO_MAX || name.len > NAME_MAX_BYTES)
+        return zone_find(arena, name, out);
+    status s = zone_find(memo->arena, name, out);
+    if (s.code == OK)
+        s = arena_copy(memo->arena, name, &memo->names[memo->count]);
+    if (s.code == OUT_OF_MEMORY)
+        return zone_find(arena, name, out);
+    if (s.code != OK)
+        return status_fail(arena, s.code, "%s", s.message);
+    memo->zones[memo->count++] = *out;
+    return s;
+}
+
+void zone_memo_close(struct zone_memo *memo)
+{
+    if (memo->arena)
+        arena_close(memo->arena);
+    *memo = (struct zone_memo){ 0 };
 }
 
 /* ---- asking ----------------------------------------------------------------------------------------- */

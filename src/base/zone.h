@@ -14,6 +14,20 @@ MUST_USE status zone_find(struct arena *arena, bytes name, const struct zone **o
 /* The content of a file of the database (TZif, RFC 8536). INVALID if it is none. */
 MUST_USE status zone_parse(struct arena *arena, bytes file, const struct zone **out);
 
+/* The zones that one piece of work has asked for, so that their files are read once; some of the first ones. Belongs to
+ * one thread at a time. */
+enum { ZONE_MEMO_MAX = 16 };
+struct zone_memo {
+    struct arena *arena; /* of its own; NULL: nothing was asked for yet */
+    size_t count;
+    bytes names[ZONE_MEMO_MAX];
+    const struct zone *zones[ZONE_MEMO_MAX];
+};
+/* As zone_find; what is remembered lives until zone_memo_close, anything else in `arena`. */
+MUST_USE status zone_recall(struct zone_memo *memo, struct arena *arena, bytes name,
+                            const struct zone **out);
+void zone_memo_close(struct zone_memo *memo);
+
 /* What clocks there show beyond UTC, in milliseconds. */
 int64_t zone_offset_ms(const struct zone *zone, int64_t utc_ms);
 int64_t zone_to_local(const struct zone *zone, int64_t utc_ms);

@@ -154,6 +154,7 @@ static status push(const struct accumulate_home *home, struct accumulation *stat
     else
         state->first = link;
     state->last = link;
+    state->count++;
     return STATUS_OK;
 }
 
@@ -212,7 +213,9 @@ static status begin_rated(const struct accumulate_home *home, const struct accum
         if (!value_as_int64(wanted, &count) || count <= 0) {
             home->run->refusal = value_is_number(wanted) ? 5787908 : 5787902;
             return status_fail(home->run->formulas.arena, INVALID,
-                               "'n' must be a whole number greater than 0");
+                               "'n' must be a whole number greater than 0, but is a %s of %g",
+                               value_type_name(wanted.type),
+                               value_is_number(wanted) ? value_as_double(wanted) : 0.0);
         }
     }
     state->more->rated = (struct rated){ .kind = kind_of(a->kind), .wanted = (uint64_t)count };
@@ -376,6 +379,13 @@ static status give_rated(const struct accumulate_home *home, const struct accumu
     if (document_next(&walk, &first))
         *out = first.value;
     return STATUS_OK;
+}
+
+uint64_t accumulate_effort(const struct accumulator *a, const struct accumulation *state)
+{
+    if (a->kind == ACCUMULATE_PERCENTILE && state->more)
+        return state->more->number_count / 16; /* they are in order but for the last */
+    return state->first ? state->count : 0;
 }
 
 status accumulate_result(const struct accumulate_home *home, const struct accumulator *a,

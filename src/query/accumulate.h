@@ -37,5 +37,7 @@ MUST_USE status accumulate_value(const struct accumulate_home *home, const struc
 void accumulate_put_number(struct accumulation *state, struct value number);
 MUST_USE status accumulate_result(const struct accumulate_home *home, const struct accumulator *a,
                                   const struct accumulation *state, struct value *out);
+/* What another result would cost, in values that are looked at. */
+uint64_t accumulate_effort(const struct accumulator *a, const struct accumulation *state);
 
 #endif

@@ -19,6 +19,8 @@ enum formula_operator {
     FORMULA_COUNT
 };
 
+struct zone_memo;
+
 enum formula_kind {
     FORMULA_IS_LITERAL,
     FORMULA_IS_PATH,     /* `path` followed from args[0], or from the current document */
@@ -65,6 +67,7 @@ struct formula_run {
     const struct row_score *score; /* of the row; may be NULL */
     /* On INVALID: the number by which clients know the reason; 0 if they know none. */
     int32_t refusal;
+    struct zone_memo *zones; /* of names that are computed; NULL: each is looked for anew */
 };
 
 /* INVALID for operands that an operator refuses, TOO_LARGE past a limit. */

@@ -123,7 +123,9 @@ status formula_take_zone(const struct formula *call, struct formula_run *run, si
     if (value.type != VALUE_STRING)
         return formula_refuse(run, 40517, "%s requires that 'timezone' be a string, found: %s",
                               name, value_type_name(value.type));
-    status s = zone_find(run->arena, value_text(value), out);
+    bytes wanted = value_text(value);
+    status s = run->zones ? zone_recall(run->zones, run->arena, wanted, out)
+                          : zone_find(run->arena, wanted, out);
     if (s.code == NOT_FOUND)
         return formula_refuse(run, 40485, "%s", s.message);
     return s;

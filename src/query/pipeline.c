@@ -407,6 +407,8 @@ status pipeline_open(const struct pipeline *pipeline, size_t skipped,
     run->formulas.arena = arena;
     if (!run->formulas.variables)
         run->formulas.variables = run->variables;
+    if (!run->formulas.zones)
+        run->formulas.zones = &run->zones;
     random_secret(&run->random, sizeof(run->random));
     if (!run->formulas.random)
         run->formulas.random = &run->random;
@@ -467,6 +469,7 @@ void pipeline_close(struct pipeline_run *run)
         if (o->held)
             arena_close(o->held);
     }
+    zone_memo_close(&run->zones);
     run->count = 0;
 }
 

@@ -130,6 +130,8 @@ struct pipeline_source {
     status (*origin)(void *context, bytes *out);
     /* What belongs to a row of this origin, such as its score, counts again; may be NULL. */
     void (*recall)(void *context, bytes origin);
+    /* Asked now and then in long work between two documents: shall it go on? May be NULL. */
+    status (*check)(void *context);
     void *context;
     const struct pipeline_foreign *foreign; /* NULL: there are no other collections */
     struct pipeline_share share;            /* zero: as much as the number of stages allows */

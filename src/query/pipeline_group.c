@@ -141,7 +141,7 @@ static status fill_by_count(struct pipeline_run *run, struct operator* o)
     static const uint8_t nothing[] = { 5, 0, 0, 0, 0 };
     bytes row = bytes_of(nothing, sizeof(nothing));
     struct group *group;
-    struct value id, each, times;
+    struct value id, each, times, sum;
     uint64_t rows;
 
     TRY(run->source.count(run->source.context, &rows));
@@ -154,10 +154,10 @@ static status fill_by_count(struct pipeline_run *run, struct operator* o)
         if (!value_is_number(each))
             continue;
         TRY(value_of_int64(o->scratch, (int64_t)rows, &times));
-        TRY(number_calculate(o->scratch, NUMBER_MULTIPLY, each, times, &each));
-        if (each.type == VALUE_MISSING)
-            TRY(value_of_double(o->scratch, INFINITY, &each));
-        accumulate_put_number(&group->states[i], each);
+        TRY(number_calculate(o->scratch, NUMBER_MULTIPLY, each, times, &sum));
+        if (sum.type == VALUE_MISSING)
+            TRY(value_of_double(o->scratch, value_as_double(each) * (double)rows, &sum));
+        accumulate_put_number(&group->states[i], sum);
     }
     return STATUS_OK;
 }

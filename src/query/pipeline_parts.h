@@ -2,6 +2,7 @@
 #ifndef QUERY_PIPELINE_PARTS_H
 #define QUERY_PIPELINE_PARTS_H
 
+#include "base/zone.h"
 #include "query/pipeline.h"
 #include "query/update.h"
 
@@ -52,6 +53,7 @@ struct pipeline_run {
     struct formula_run formulas;
     struct value variables[FORMULA_VARIABLES_MAX];
     struct random random;
+    struct zone_memo zones;
     int32_t refusal;
     struct pipeline_share share;
     /* Of the row that was pulled last: what the source says, or else this. */

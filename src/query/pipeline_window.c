@@ -143,16 +143,31 @@ static status find_window(struct partition *p, const struct window *w, size_t at
 
 /* ---- accumulators ----------------------------------------------------------------------------------- */
 
+/* Bounded, and asked now and then whether it shall go on. */
+static status count_steps(struct partition *p, uint64_t more)
+{
+    enum { STEPS_PER_CHECK = 1 << 14 };
+    uint64_t before = *p->steps;
+
+    *p->steps += more;
+    if (*p->steps > LIMIT_PIPELINE_WINDOW_STEPS) {
+        p->run->refusal = 292;
+        return status_fail(p->run->formulas.arena, TOO_LARGE,
+                           "$setWindowFields takes more than %llu steps: let windows begin with "
+                           "the partition, or make them or the partitions smaller",
+                           (unsigned long long)LIMIT_PIPELINE_WINDOW_STEPS);
+    }
+    bool is_time = before / STEPS_PER_CHECK != *p->steps / STEPS_PER_CHECK;
+    return is_time && p->run->source.check ? p->run->source.check(p->run->source.context)
+                                           : STATUS_OK;
+}
+
 static status add_row(struct partition *p, const struct accumulate_home *home,
                       const struct window *w, struct accumulation *state, size_t at)
 {
     static const struct value no_id = { .type = VALUE_NULL };
 
-    if (++*p->steps > LIMIT_PIPELINE_WINDOW_STEPS) {
-        p->run->refusal = 292;
-        return status_of(TOO_LARGE, "$setWindowFields takes too many steps: let windows begin with "
-                                    "the partition, or make them or the partitions smaller");
-    }
+    TRY(count_steps(p, 1));
     if (w->accumulator.order)
         return accumulate_row(home, &w->accumulator, state, no_id, p->rows[at].row);
     return accumulate_value(home, &w->accumulator, state, no_id, p->inputs[at]);
@@ -163,6 +178,7 @@ static status give_result(struct partition *p, const struct accumulate_home *hom
 {
     struct value value;
 
+    TRY(count_steps(p, accumulate_effort(&w->accumulator, state)));
     TRY(accumulate_result(home, &w->accumulator, state, &value));
     return hold_value(p, value, &p->results[at]);
 }
@@ -335,9 +351,7 @@ static status slope_rows(struct partition *p, const struct window *w)
     TRY(unit_size(p, w, &unit));
     for (size_t i = 0; i < p->count; i++) {
         TRY(find_window(p, w, i, &from, &to));
-        *p->steps += to > from ? to - from : 0;
-        if (*p->steps > LIMIT_PIPELINE_WINDOW_STEPS)
-            return pipeline_too_much(p->run, what);
+        TRY(count_steps(p, to > from ? to - from : 0));
         p->results[i] = value_null();
         if (to <= from || (w->kind == WINDOW_DERIVATIVE && to - from < 2))
             continue;
@@ -360,9 +374,7 @@ static status covariance_rows(struct partition *p, const struct window *w)
         double x_mean = 0, y_mean = 0, product = 0;
         size_t count = 0;
         TRY(find_window(p, w, i, &from, &to));
-        *p->steps += to > from ? to - from : 0;
-        if (*p->steps > LIMIT_PIPELINE_WINDOW_STEPS)
-            return pipeline_too_much(p->run, what);
+        TRY(count_steps(p, to > from ? to - from : 0));
         for (size_t j = from; j < to; j++) {
             if (!value_is_number(p->inputs[j]) || !value_is_number(p->others[j]))
                 continue;

@@ -53,9 +53,33 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* One number more in a sorted row. */
+static void insert_sorted(double *numbers, size_t count, double number)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_numbers(&numbers[middle], &number) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    memmove(&numbers[low + 1], &numbers[low], (count - low) * sizeof(*numbers));
+    numbers[low] = number;
+}
+
+/* What grows by a few numbers at a time is in order but for those. */
 void percentile_sort(double *numbers, size_t count)
 {
-    if (count > 1)
+    enum { FEW = 8 };
+    size_t sorted = count > 0;
+
+    while (sorted < count && compare_numbers(&numbers[sorted - 1], &numbers[sorted]) <= 0)
+        sorted++;
+    for (size_t left = count - sorted; left > 0 && left <= FEW; left--, sorted++)
+        insert_sorted(numbers, sorted, numbers[sorted]);
+    if (sorted < count)
         qsort(numbers, count, sizeof(*numbers), compare_numbers);
 }
 

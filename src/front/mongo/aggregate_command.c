@@ -124,6 +124,11 @@ static status count_found(void *context, uint64_t *out)
     return select_count(command, &spec, out);
 }
 
+static status check_time(void *context)
+{
+    return command_check_time(((struct aggregating *)context)->command);
+}
+
 static status next_of_list(void *context, bytes *document_out, bool *has_out)
 {
     struct aggregating *aggregating = context;
@@ -156,6 +161,7 @@ static status open_run(struct aggregating *aggregating, struct command *command)
     struct pipeline_source source = { .next = is_list ? next_of_list : next_found,
                                       .origin = is_list ? NULL : origin_found,
                                       .recall = is_list ? NULL : recall_found,
+                                      .check = check_time,
                                       .context = aggregating };
 
     aggregating->command = command;

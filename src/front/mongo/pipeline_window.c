@@ -88,7 +88,10 @@ static status parse_average(struct pipeline_parser *p, struct field call, struct
     out->alpha = value_is_number(value) ? value_as_double(value) : 0;
     if (out->alpha > 0 && out->alpha < 1)
         return STATUS_OK;
-    return fail_parse(p, "'alpha' must be between 0 and 1 for", call.name);
+    return fault_raise(p->arena, p->fault, ERROR_FailedToParse,
+                       "'alpha' must be a number between 0 and 1 (exclusive), found alpha: %g, a "
+                       "%s",
+                       out->alpha, value_type_name(value.type));
 }
 
 static status parse_unit(struct pipeline_parser *p, struct value unit, bytes *out)
@@ -169,7 +172,8 @@ static status parse_bound(struct pipeline_parser *p, struct value value, bool is
         return fault_raise(
             p->arena, p->fault, ERROR_FailedToParse,
             "a bound of a window is \"unbounded\", \"current\" or a number, which is "
-            "whole for documents");
+            "whole for documents; it is a %s%s",
+            value_type_name(value.type), value_is_number(value) ? " with a fraction" : "");
     out->offset = value_as_double(value);
     return STATUS_OK;
 }

@@ -78,3 +78,35 @@ TEST(zone, names_that_are_none_are_not_found)
     CHECK_EQ(zone_parse(arena, bytes_of_text("TZif"), &zone).code, INVALID, "only the first word");
     arena_close(arena);
 }
+
+TEST(zone, a_zone_takes_no_more_memory_than_its_file)
+{
+    struct arena *arena = arena_open(1024 * 1024);
+    const struct zone *zone;
+
+    CHECK_OK(zone_find(arena, BYTES_LITERAL("Europe/Berlin"), &zone));
+    CHECK(arena_used_bytes(arena) < 16 * 1024);
+    arena_close(arena);
+}
+
+TEST(zone, the_first_zones_are_remembered_and_others_found_all_the_same)
+{
+    struct arena *arena = arena_open(8 * 1024 * 1024);
+    struct zone_memo memo = { 0 };
+    const struct zone *first, *again, *other;
+
+    CHECK_OK(zone_recall(&memo, arena, BYTES_LITERAL("Europe/Berlin"), &first));
+    CHECK_EQ(zone_recall(&memo, arena, BYTES_LITERAL("Europe/Nowhere"), &other).code, NOT_FOUND,
+             "");
+    for (int i = 1; i < 2 * ZONE_MEMO_MAX; i++) {
+        const char *name = arena_format(arena, "+%02d:%02d", i / 60, i % 60);
+        CHECK_OK(zone_recall(&memo, arena, bytes_of_text(name), &other));
+        CHECK_EQ(zone_offset_ms(other, 0), i * 60000, "%s", name);
+    }
+    size_t used = arena_used_bytes(arena);
+    CHECK_OK(zone_recall(&memo, arena, BYTES_LITERAL("Europe/Berlin"), &again));
+    CHECK(again == first);
+    CHECK_EQ(arena_used_bytes(arena), used, "nothing was read again");
+    zone_memo_close(&memo);
+    arena_close(arena);
+}

@@ -144,3 +144,16 @@ TEST(mongo_aggregate, a_list_without_documents_gives_none)
     CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[{\"x\":1},{\"x\":2}]");
     mongo_face_close(&f);
 }
+
+TEST(mongo_aggregate, a_sum_that_passes_64_bits_goes_on_as_a_double)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2}]}"));
+    struct mongo_answer a = mongo_ask(&f, "{'aggregate':'c','cursor':{},'pipeline':[{'$group':{"
+                                          "'_id':null,'r':{'$sum':{'$numberLong':"
+                                          "'9223372036854775807'}}}}]}");
+    CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch.0.r"), "1.8446744073709552e+19");
+    mongo_face_close(&f);
+}

@@ -373,3 +373,93 @@ TEST(mongo_pipeline, rows_that_are_only_counted_are_not_looked_at)
     pipeline_close(run);
     arena_close(arena);
 }
+
+/* ---- long work -------------------------------------------------------------------------------------- */
+
+struct numbers {
+    struct cases cases;
+    int given, count, checks, checks_max;
+};
+
+static status next_number(void *context, bytes *document_out, bool *has_out)
+{
+    struct numbers *numbers = context;
+    const char *text = arena_format(numbers->cases.arena, "{\"_id\":%d,\"o\":{\"a\":%d}}",
+                                    numbers->given, numbers->given * 7919 % 1000);
+
+    *has_out = numbers->given++ < numbers->count;
+    if (*has_out)
+        *document_out = cases_document(&numbers->cases, bytes_of_text(text));
+    return STATUS_OK;
+}
+
+static status check_number(void *context)
+{
+    struct numbers *numbers = context;
+
+    return ++numbers->checks > numbers->checks_max ? status_of(BUSY, "enough") : STATUS_OK;
+}
+
+/* The last row of windows with this function, or what it failed with. */
+static const char *run_windows(struct numbers *numbers, const char *function)
+{
+    const struct pipeline_source source = { .next = next_number,
+                                            .check = check_number,
+                                            .context = numbers };
+    struct arena *arena = numbers->cases.arena;
+    const char *text = arena_format(arena,
+                                    "[{\"$setWindowFields\":{\"sortBy\":{\"_id\":1},"
+                                    "\"output\":{\"r\":{%s,\"window\":{\"documents\":["
+                                    "\"unbounded\",\"current\"]}}}}},{\"$project\":{\"r\":1}}]",
+                                    function);
+    const struct pipeline *pipeline;
+    struct pipeline_run *run;
+    struct fault fault = { 0 };
+    const char *last = "";
+    bool has_row = true;
+    bytes row;
+
+    CHECK_OK(pipeline_parse(arena,
+                            value_document(cases_value(&numbers->cases, bytes_of_text(text))), NULL,
+                            &pipeline, &fault));
+    CHECK_OK(pipeline_open(pipeline, 0, &source, NULL, arena, &run));
+    status s = STATUS_OK;
+    while (s.code == OK && has_row) {
+        s = pipeline_next(run, &row, &has_row);
+        if (s.code == OK && has_row)
+            last = cases_text(arena, row);
+    }
+    if (s.code != OK)
+        last = arena_format(arena, "%s", s.message);
+    pipeline_close(run);
+    return last;
+}
+
+TEST(mongo_pipeline, windows_that_take_long_are_asked_whether_they_shall_go_on)
+{
+#define MEDIAN "\"$median\":{\"input\":\"$o.a\",\"method\":\"approximate\"}"
+    const struct {
+        const char *function;
+        int count, checks_max;
+        const char *want;
+    } rows[] = {
+        {MEDIAN,                      1001, 1000,
+         "{ \"_id\" : { \"$numberInt\" : \"1000\" }, \"r\" : { \"$numberDouble\" : \"499.0\" } "
+          "}"                                             },
+        { MEDIAN,                     1001, 0,    "enough"},
+        { "\"$mergeObjects\":\"$o\"", 300,  1000,
+         "{ \"_id\" : { \"$numberInt\" : \"299\" }, \"r\" : { \"a\" : { \"$numberInt\" : \"781\" "
+          "} } "
+          "}"                                             },
+        { "\"$mergeObjects\":\"$o\"", 300,  0,    "enough"},
+    };
+
+    EACH_ROW(rows, r) {
+        struct numbers numbers = { .cases = { .arena = arena_open(BUDGET) },
+                                   .count = r->count,
+                                   .checks_max = r->checks_max };
+        CHECK_STRING(run_windows(&numbers, r->function), r->want);
+        CHECK(numbers.checks > 0);
+        arena_close(numbers.cases.arena);
+    }
+}
