@@ -335,6 +335,63 @@ test("a renamed collection keeps its documents and indexes", async () => {
 
 // ---- mongoose ---------------------------------------------------------------------------------------
 
+// ---- kinds ------------------------------------------------------------------------------------------
+
+const stages = (plan) => (plan ? [plan.stage, ...stages(plan.inputStage)] : []);
+const planOf = async (cursor) => (await cursor.explain("queryPlanner")).queryPlanner.winningPlan;
+
+test("a hashed index serves equality", async () => {
+    const c = db.collection(newName());
+    await c.createIndex({ a: "hashed" });
+    await c.insertMany([{ _id: 1, a: 5 }, { _id: 2, a: new Double(5) }, { _id: 3, a: "5" }]);
+    equal((await c.find({ a: 5 }).sort({ _id: 1 }).toArray()).map((d) => d._id), [1, 2]);
+    equal(stages(await planOf(c.find({ a: 5 }))), ["FETCH", "IXSCAN"]);
+    equal(stages(await planOf(c.find({ a: { $gt: 5 } }))), ["COLLSCAN"]);
+    await fails(16766, c.insertOne({ a: [1, 2] }), /array/);
+});
+
+test("a wildcard index serves whatever path is asked for", async () => {
+    const c = db.collection(newName());
+    await c.createIndex({ "$**": 1 }, { wildcardProjection: { secret: 0 } });
+    await c.insertMany([
+        { _id: 1, attributes: { color: "red", size: [1, 5] } },
+        { _id: 2, attributes: { color: "blue" }, secret: 1 },
+    ]);
+    equal((await c.find({ "attributes.size": { $gt: 4 } }).toArray()).map((d) => d._id), [1]);
+    const plan = await planOf(c.find({ "attributes.color": "red" }));
+    equal(plan.inputStage.keyPattern, { $_path: 1, "attributes.color": 1 });
+    equal(stages(await planOf(c.find({ secret: 1 }))), ["COLLSCAN"]);
+});
+
+test("a text index serves searches with scores", async () => {
+    const c = db.collection(newName());
+    equal(await c.createIndex({ title: "text", body: "text" }, { weights: { title: 3 } }), "title_text_body_text");
+    await c.insertMany([
+        { _id: 1, title: "Coffee", body: "How to roast" },
+        { _id: 2, title: "Tea", body: "better than coffees" },
+        { _id: 3, title: "Water", body: "" },
+    ]);
+    const found = await c
+        .find({ $text: { $search: "coffee" } })
+        .project({ _id: 1, score: { $meta: "textScore" } })
+        .sort({ score: { $meta: "textScore" } })
+        .toArray();
+    equal(found, [{ _id: 1, score: 3 }, { _id: 2, score: 0.75 }]);
+    equal(await c.countDocuments({ $text: { $search: "coffee -tea" } }), 1);
+    const rows = await c
+        .aggregate([{ $match: { $text: { $search: "roast coffee" } } }, { $sort: { s: { $meta: "textScore" } } },
+            { $project: { title: 1, s: { $meta: "textScore" } } }, { $match: { s: { $gt: 1 } } }])
+        .toArray();
+    equal(rows.map((d) => d._id), [1]);
+    const [index] = await listed(c.collectionName);
+    equal([index.key, index.weights, index.textIndexVersion], [{ _fts: "text", _ftsx: 1 }, { body: 1, title: 3 }, 3]);
+    await fails(67, c.createIndex({ other: "text" }), /only one text index/);
+    await fails(2, c.find({ $text: { $search: "x" } }).hint({ _id: 1 }).toArray(), /hint/);
+    const other = db.collection(newName());
+    await other.insertOne({ _id: 1 });
+    await fails(27, other.find({ $text: { $search: "x" } }).toArray(), /text index required/);
+});
+
 test("a mongoose schema that expires", async () => {
     const connection = await mongoose.createConnection(`${server.mongoUrl}/geese`, { serverSelectionTimeoutMS: 5000 }).asPromise();
     try {
@@ -359,6 +416,24 @@ test("a mongoose schema that expires", async () => {
         await server.advance(3600 * 1000);
         equal((await User.find({})).map((u) => u.email), ["c@d"]);
         await User.create({ email: "a@b" });
+    } finally {
+        await connection.close();
+    }
+});
+
+test("a mongoose schema with a text index", async () => {
+    const connection = await mongoose.createConnection(`${server.mongoUrl}/geese`, { serverSelectionTimeoutMS: 5000 }).asPromise();
+    try {
+        const schema = new mongoose.Schema({ title: String, attributes: {} });
+        schema.index({ title: "text" });
+        schema.index({ "attributes.$**": 1 });
+        const Post = connection.model("Post", schema);
+        await Post.init();
+        await Post.create({ title: "The quick brown foxes", attributes: { color: "red" } });
+        await Post.create({ title: "Lazy dogs" });
+        equal((await Post.find({ $text: { $search: "fox" } })).map((p) => p.title), ["The quick brown foxes"]);
+        equal((await Post.find({ "attributes.color": "red" })).length, 1);
+        equal(await Post.syncIndexes(), [], "nothing to drop");
     } finally {
         await connection.close();
     }

@@ -209,7 +209,7 @@ static status take_name(struct parsing *parsing, struct value value)
     if (bytes_equal(name, BYTES_LITERAL("*")))
         return command_fail(command, ERROR_BadValue,
                             "The index name '*' is not valid: dropIndexes means all by it.");
-    if (name.data[0] == '$')
+    if (name.data[0] == '$' && !bytes_starts_with(name, BYTES_LITERAL("$**")))
         return command_fail(command, ERROR_CannotCreateIndex,
                             "The index name '%.*s' is not valid: names that start with '$' are "
                             "the server's own",
