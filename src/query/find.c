@@ -25,6 +25,7 @@ struct find {
     struct find_explain explain;
     struct matching matching;
     bool is_sorting, is_over;
+    bool is_covering;  /* entries are all that is needed */
     bool is_backwards; /* the position says so */
     struct find_branches branches;
     size_t branch;    /* that is being walked */
@@ -160,6 +161,7 @@ static status begin(struct find *f)
                                         .is_sorted = f->is_sorting,
                                         .is_everything = find_plan_is_everything(&f->plan),
                                         .range_count = f->plan.range_count };
+    f->is_covering = !f->is_sorting && !f->branches.count && find_can_cover(&f->wanted, &f->plan);
     if (f->plan.range_count == 0)
         f->explain.access = FIND_ACCESS_NOTHING;
     return f->is_sorting ? open_sorter(f) : STATUS_OK;
@@ -429,9 +431,27 @@ static void fill_row(const struct find *f, struct find_row *out)
     out->score = f->matching.score;
 }
 
+/* Makes the row of its entry, if that is possible. */
+static status take_entry(struct find *f, struct find_row *out, bool *is_taken_out)
+{
+    *is_taken_out = false;
+    if (!f->is_covering)
+        return STATUS_OK;
+    let_go(f);
+    TRY(find_cover(&f->wanted, &f->plan, f->scratch, f->row.index_key, &out->document,
+                   is_taken_out));
+    out->key = f->row.key;
+    out->seq = f->row.seq;
+    f->explain.matched += *is_taken_out;
+    return STATUS_OK;
+}
+
 /* Loads the document of the row and asks the condition. */
 static status take_row(struct find *f, struct find_row *out, bool *is_wanted_out)
 {
+    TRY(take_entry(f, out, is_wanted_out));
+    if (*is_wanted_out)
+        return STATUS_OK;
     if (f->plan.access != FIND_ACCESS_POINTS) {
         let_go(f);
         TRY(scan_document(f->scan, &f->document));

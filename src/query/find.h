@@ -48,6 +48,10 @@ struct find_request {
     enum find_hint by;
     const struct index *hint;
     const struct index *natural; /* the order of those who want none; NULL: that of the keys */
+    /* Names of fields: nothing else of a document will be looked at; none: everything. Then rows may come without
+     * the rest, and without what is stored (find_row.bson is empty). */
+    const bytes *needed;
+    size_t needed_count;
     /* With a hint: documents whose values are those of the index's fields; from min on, below max. */
     bytes min, max;
     /* May the index be used? NULL: all that are ready. */
@@ -97,9 +101,10 @@ struct find_way {
     bool has_arrays;           /* the same, of a wildcard at the one path for which it is used */
     bytes wildcard;            /* that path; empty: none is used */
     bool is_reverse;
-    bool is_exact; /* keys alone decide the condition */
-    bytes search;  /* what is searched for in texts, see search_tell(); empty: nothing */
-    bytes bounds;  /* {field: ["[1, 5)", ...]}, by the fields of the index, or the key field */
+    bool is_exact;   /* keys alone decide the condition */
+    bool is_covered; /* and give all that is needed */
+    bytes search;    /* what is searched for in texts, see search_tell(); empty: nothing */
+    bytes bounds;    /* {field: ["[1, 5)", ...]}, by the fields of the index, or the key field */
 };
 
 /* INVALID with a message if the position is none of such a find, or its index is gone. */

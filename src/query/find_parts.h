@@ -82,6 +82,11 @@ struct find_plan {
     struct find_ranges *const *fields;
     size_t field_count;
 };
+/* Can rows be made of entries alone? And one of an entry; false: of this one it cannot. */
+bool find_can_cover(const struct find_request *wanted, const struct find_plan *plan);
+MUST_USE status find_cover(const struct find_request *wanted, const struct find_plan *plan,
+                           struct arena *arena, bytes entry, bytes *document_out,
+                           bool *is_covered_out);
 /* Does it walk all documents by key? */
 bool find_plan_is_everything(const struct find_plan *plan);
 

@@ -141,6 +141,8 @@ status find_tell(const struct find *find, struct arena *arena, struct find_way *
             .wildcard = plan->wildcard,
             .is_reverse = plan->is_reverse,
             .is_exact = plan->is_exact,
+            .is_covered = count == 1 && !find_explain(find)->is_sorted &&
+                          find_can_cover(find_wanted(find), plan),
         };
         if (has_words(plan->index) && find_wanted(find)->search)
             TRY(search_tell(find_wanted(find)->search, arena, &ways[i].search));

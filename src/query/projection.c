@@ -330,3 +330,29 @@ status projection_add(struct arena *arena, struct projection *projection, bytes 
     *out = node;
     return STATUS_OK;
 }
+
+status projection_names(const struct projection *projection, struct arena *arena, const bytes **out,
+                        size_t *count_out)
+{
+    size_t count = 0;
+    bytes *names;
+
+    *out = NULL;
+    *count_out = 0;
+    if (!projection->is_inclusion || projection->keeps_id || projection->adds_only)
+        return STATUS_OK;
+    const struct projection_node *first = projection->root ? projection->root->children : NULL;
+    for (const struct projection_node *node = first; node; node = node->next) {
+        if (node->kind == PROJECT_KEEP)
+            count++;
+        else if (node->kind != PROJECT_DROP) /* of _id */
+            return STATUS_OK;
+    }
+    TRY(ARENA_NEW(arena, count, &names));
+    for (const struct projection_node *node = first; node; node = node->next) {
+        if (node->kind == PROJECT_KEEP)
+            names[(*count_out)++] = node->name;
+    }
+    *out = names;
+    return STATUS_OK;
+}

@@ -48,6 +48,10 @@ struct projection_run {
 MUST_USE status projection_apply(const struct projection *projection, struct projection_run *run,
                                  bytes document, bytes *out);
 
+/* Is it nothing but top-level fields that are kept, without _id? Then their names, in `arena`. */
+MUST_USE status projection_names(const struct projection *projection, struct arena *arena,
+                                 const bytes **out, size_t *count_out);
+
 /* ---- building ---------------------------------------------------------------------------------------- */
 
 /* The node at a dotted path, made if need be. INVALID if the path goes through, or ends inside of, another one

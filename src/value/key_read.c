@@ -236,3 +236,77 @@ static bool skip_payload(struct cursor *c, enum value_class class)
     }
     return false;
 }
+
+/* ---- taking values back -------------------------------------------------------------------------------- */
+
+/* Bytes up to their end mark. */
+static status take_plain(struct arena *arena, struct cursor *c, bytes *out)
+{
+    struct buffer plain = buffer_in(arena);
+    uint8_t byte = KEY_END;
+
+    while (take(c, &byte) && byte != KEY_END) {
+        if (!take_escaped(c, byte, &byte))
+            return status_of(CORRUPT, "a key holds a string that no string has made");
+        buffer_append_byte(&plain, byte);
+    }
+    return buffer_finish(&plain, out);
+}
+
+/* Of a date: groups of seven bits. */
+static bool take_date(struct cursor *c, int64_t *out)
+{
+    uint64_t integer = 0;
+    uint8_t byte;
+
+    if (!take(c, &byte))
+        return false;
+    bool is_negative = byte < KEY_LENGTH;
+    uint8_t mask = c->mask;
+    if (is_negative) {
+        c->mask = (uint8_t)~mask;
+        byte = (uint8_t)~byte;
+    }
+    for (unsigned left = byte - KEY_LENGTH; left > 0; left--) {
+        if (!take(c, &byte))
+            return false;
+        integer = integer << KEY_GROUP_BITS | (uint64_t)(byte - KEY_GROUP);
+    }
+    c->mask = mask;
+    *out = (int64_t)(is_negative ? ~integer : integer);
+    return true;
+}
+
+status key_take_value(struct arena *arena, bytes *key, enum key_order order, struct value *out,
+                      bool *is_kept_out)
+{
+    struct cursor c = { .at = key->data,
+                        .end = key->data + key->len,
+                        .mask = order == KEY_DESCENDING ? 0xFF : 0 };
+    size_t len = key_value_length(*key, order);
+    uint8_t class, byte = 0;
+    int64_t date;
+    bytes plain;
+
+    *out = (struct value){ .type = VALUE_MISSING };
+    *is_kept_out = false;
+    if (len == 0 || !take(&c, &class))
+        return status_of(CORRUPT, "an index entry holds something that is no value");
+    *key = bytes_from(*key, len);
+    if (class != CLASS_STRING && class != CLASS_OBJECT_ID && class != CLASS_BOOL &&
+        class != CLASS_DATE)
+        return STATUS_OK;
+    *is_kept_out = true;
+    if (class == CLASS_BOOL && take(&c, &byte)) {
+        static const uint8_t bools[2] = { 0, 1 };
+        *out = (struct value){ VALUE_BOOL, bytes_of(&bools[byte == KEY_TRUE], 1) };
+        return STATUS_OK;
+    }
+    if (class == CLASS_DATE && take_date(&c, &date))
+        return value_of_integer(arena, VALUE_DATE, date, out);
+    TRY(take_plain(arena, &c, &plain));
+    if (class == CLASS_STRING)
+        return value_of_text(arena, plain, out);
+    *out = (struct value){ VALUE_OBJECT_ID, plain };
+    return STATUS_OK;
+}

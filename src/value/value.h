@@ -137,8 +137,7 @@ size_t text_character_count(bytes text);
  * (NaN below all, -0 equals 0, decimal128 included). Missing sorts with undefined, below null. */
 int value_compare(struct value a, struct value b);
 int document_compare(bytes a, bytes b);
-/* One number for a value, the same for equal values (missing is not null here); others may share it: fractions
- * are cut off. `arena` is for the work. */
+/* One number for a value, the same for equal values; others may share it, because fractions are cut off. */
 MUST_USE status value_digest(struct arena *arena, struct value value, int64_t *out);
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -232,6 +231,11 @@ void key_append_bytes(struct buffer *out, bytes plain);
 MUST_USE status key_take_bytes(struct arena *arena, bytes *key, bytes *plain_out);
 /* How long the encoding of one value at the front of `key` is; 0 if it is not one. */
 size_t key_value_length(bytes key, enum key_order order);
+
+/* The value at the front of `key`, which moves behind it. False if the key does not keep all of it: it does so of
+ * strings (a symbol comes back as one), ObjectIds, bools and dates, but numbers have lost their types. In `arena`. */
+MUST_USE status key_take_value(struct arena *arena, bytes *key, enum key_order order,
+                               struct value *out, bool *is_kept_out);
 
 /* One end of a stretch of encoded values. */
 struct key_bound {

@@ -95,7 +95,8 @@ static void append_planner(struct command *command, struct buffer *out, bytes wi
     reply_int32(out, "plannerVersion", 1);
     reply_bytes(out, "namespace", command_namespace(command, name));
     reply_bool(out, "indexFilterSet", false);
-    reply_document(out, "parsedQuery", filter_of(command->explain, wish));
+    reply_document(out, "parsedQuery",
+                   explain_parsed_query(command, filter_of(command->explain, wish)));
     reply_bool(out, "maxIndexedOrSolutionsReached", false);
     reply_bool(out, "maxIndexedAndSolutionsReached", false);
     reply_bool(out, "maxScansToExplodeReached", false);

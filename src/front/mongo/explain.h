@@ -42,6 +42,8 @@ void explain_add(struct command *command, const struct find_explain *figures);
 
 /* The ways to the documents as a tree of stages: the field `name`. `wish` is the command that is explained. */
 void explain_append_tree(struct command *command, bytes wish, const char *name, bool with_figures);
+/* The filter with every condition spelled out. */
+bytes explain_parsed_query(struct command *command, bytes filter);
 /* Keys of an index, or of the documents, that were looked at to find them. */
 int64_t explain_keys(const struct explain *explain);
 #endif

@@ -69,6 +69,21 @@ static int64_t number_of(const struct tree *tree, const char *name, const char *
 
 /* ---- stages ----------------------------------------------------------------------------------------- */
 
+/* A stage works once for each row that it gives, once for each that it passes over, and once to see the end. Nothing
+ * yields here. */
+static void append_works(struct tree *tree, int64_t returned)
+{
+    int64_t looked = (int64_t)tree->explain->figures.rows;
+    int64_t passed = looked > returned ? looked - returned : 0;
+
+    reply_int64(tree->out, "works", returned + passed + 1);
+    reply_int64(tree->out, "advanced", returned);
+    reply_int64(tree->out, "needTime", passed);
+    reply_int64(tree->out, "needYield", 0);
+    reply_int64(tree->out, "saveState", 0);
+    reply_int64(tree->out, "restoreState", 0);
+}
+
 static void begin(struct tree *tree, const char *name, int64_t returned)
 {
     ASSERT(tree->depth < STAGES_MAX);
@@ -80,7 +95,7 @@ static void begin(struct tree *tree, const char *name, int64_t returned)
         return;
     reply_int64(tree->out, "nReturned", returned);
     reply_int64(tree->out, "executionTimeMillisEstimate", 0);
-    reply_int64(tree->out, "advanced", returned);
+    append_works(tree, returned);
     reply_int32(tree->out, "isEOF", 1);
 }
 
@@ -198,6 +213,12 @@ static void fill_scan(struct tree *tree, const struct find_way *way)
         reply_int64(tree->out, "keysExamined", explain_keys(tree->explain));
 }
 
+/* Entries of an index are all that is needed. */
+static bool is_covered(const struct tree *tree)
+{
+    return tree->is_found && tree->explain->way_count == 1 && tree->explain->ways[0].is_covered;
+}
+
 /* ---- the bottom ------------------------------------------------------------------------------------- */
 
 static bool is_ordered_by_key(const struct tree *tree)
@@ -304,7 +325,8 @@ static void append_bottom(struct tree *tree)
     } else {
         if (way->search.len)
             append_search(tree, way);
-        append_fetch(tree, way->is_exact);
+        if (!way->is_covered)
+            append_fetch(tree, way->is_exact);
         begin(tree, "IXSCAN", explain_keys(explain));
         fill_scan(tree, way);
     }
@@ -362,7 +384,10 @@ static void append_projection(struct tree *tree)
 
     if (projection.type != VALUE_DOCUMENT || document_field_count(value_document(projection)) == 0)
         return;
-    begin(tree, is_simple(value_document(projection)) ? "PROJECTION_SIMPLE" : "PROJECTION_DEFAULT",
+    begin(tree,
+          is_covered(tree)                        ? "PROJECTION_COVERED"
+          : is_simple(value_document(projection)) ? "PROJECTION_SIMPLE"
+                                                  : "PROJECTION_DEFAULT",
           tree->explain->given);
     document_append(tree->out, BYTES_LITERAL("transformBy"), projection);
 }

@@ -69,6 +69,9 @@ static status open_select(struct finding *finding, struct command *command)
                                 .max = finding->max,
                                 .wanted = rows_wanted(finding),
                                 .after = bytes_of(finding->position.data, finding->position.len) };
+    if (finding->projection)
+        TRY(projection_names(finding->projection, command->arena, &spec.needed,
+                             &spec.needed_count));
     if (finding->is_tailable)
         spec.by = FIND_NATURAL;
     if (finding->sort.is_natural) {

@@ -97,6 +97,8 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                                             .is_reverse = spec->is_reverse,
                                             .is_one_pass = spec->is_one_pass,
                                             .by = spec->by,
+                                            .needed = spec->needed,
+                                            .needed_count = spec->needed_count,
                                             .hint = spec->hint,
                                             .natural = natural_order(spec->collection),
                                             .min = spec->min,

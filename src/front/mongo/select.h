@@ -17,6 +17,8 @@ struct select_spec {
     enum find_hint by;           /* the way that the client wants, see query/find.h */
     const struct index *hint;
     bytes min, max;
+    const bytes *needed; /* see struct find_request; NULL: everything */
+    size_t needed_count;
     uint64_t wanted; /* rows that will be asked for at most; 0: unknown */
     bytes after; /* a position of an earlier walk with the same wishes; empty: from the beginning */
 };

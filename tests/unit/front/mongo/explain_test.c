@@ -212,3 +212,34 @@ TEST(mongo_explain, what_cannot_be_explained_is_refused)
         CHECK_FAULT(mongo_ask(&f, "%s", r->command), r->want);
     mongo_face_close(&f);
 }
+
+TEST(mongo_explain, the_filter_is_shown_with_every_condition_spelled_out)
+{
+    static const struct {
+        const char *filter, *want;
+    } rows[] = {
+        {"{}",                                          "{}"                                                  },
+        { "{'a':5}",                                    "{\"a\":{\"$eq\":5}}"                                 },
+        { "{'a':{'$gt':1,'$lt':9}}",                    "{\"$and\":[{\"a\":{\"$gt\":1}},{\"a\":{\"$lt\":9}}]}"},
+        { "{'a':1,'$and':[{'b':2},{'c':{'$in':[3]}}]}",
+         "{\"$and\":[{\"a\":{\"$eq\":1}},{\"b\":{\"$eq\":2}},{\"c\":{\"$in\":[3]}}]}"                         },
+        { "{'$or':[{'a':1},{'b':{'$ne':2}}]}",
+         "{\"$or\":[{\"a\":{\"$eq\":1}},{\"b\":{\"$not\":{\"$eq\":2}}}]}"                                     },
+        { "{'a':{'x':1}}",                              "{\"a\":{\"$eq\":{\"x\":1}}}"                         },
+        { "{'a':{'$regex':'x','$options':'i'}}",        "{\"a\":{\"$regex\":\"x\",\"$options\":\"i\"}}"       },
+        { "{'$comment':'hi','a':null}",                 "{\"a\":{\"$eq\":null}}"                              },
+    };
+    struct mongo_face f;
+
+    open_with_documents(&f);
+    EACH_ROW(rows, r) {
+        struct mongo_answer answer = mongo_ask(&f, "{'explain':{'find':'c','filter':%s}}",
+                                               r->filter);
+        CHECK_DONE(answer);
+        CHECK_STRING(mongo_text(&f, &answer, "queryPlanner.parsedQuery"), r->want);
+    }
+    struct mongo_answer answer = mongo_ask(&f, "{'explain':{'find':'c','filter':{'a':5}}}");
+    CHECK_EQ(mongo_number(&answer, "executionStats.executionStages.works"), 2, "");
+    CHECK_EQ(mongo_number(&answer, "executionStats.executionStages.inputStage.needTime"), 0, "");
+    mongo_face_close(&f);
+}
