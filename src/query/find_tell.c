@@ -138,7 +138,6 @@ status find_tell(const struct find *find, struct arena *arena, struct find_way *
             .is_everything = find_plan_is_everything(plan),
             .has_many = plan->has_many,
             .has_arrays = plan->has_arrays,
-            .wildcard = plan->wildcard,
             .is_reverse = plan->is_reverse,
             .is_exact = plan->is_exact,
             .is_covered = count == 1 && !find_explain(find)->is_sorted &&
@@ -146,6 +145,8 @@ status find_tell(const struct find *find, struct arena *arena, struct find_way *
         };
         if (has_words(plan->index) && find_wanted(find)->search)
             TRY(search_tell(find_wanted(find)->search, arena, &ways[i].search));
+        /* The condition, which the path is a part of, may be gone before it is shown. */
+        TRY(arena_copy(arena, plan->wildcard, &ways[i].wildcard));
         TRY(tell_bounds(find_wanted(find), arena, plan, &ways[i].bounds));
     }
     *out = ways;
