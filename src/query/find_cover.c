@@ -2,7 +2,8 @@
  *
  * If the entries decide the condition, each document has one, and all fields that will be looked at are in them, then
  * nothing has to be loaded. An entry does not keep everything: numbers have lost their types, and null may stand for
- * what is not there. A row with one of these is made of its document after all.
+ * what is not there. A row with one of these is made of its document after all. An index whose keys of texts are not
+ * the texts themselves covers nothing.
  *
  * Whether a document lives is decided by its entry too, as in every walk.
  *

@@ -115,3 +115,20 @@ TEST(mongo_covered, what_an_index_gives_is_what_documents_have)
         mongo_face_close(&f);
     }
 }
+
+/* Entries of such an index have keys of texts, and not the texts. */
+TEST(mongo_covered, texts_of_an_index_with_a_collation_are_as_they_were_written)
+{
+    static const char collation[] = "'collation':{'locale':'en','strength':2}";
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'createIndexes':'c','indexes':[{'key':{'w':1},'name':'w',%s}]}",
+                         collation));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'w':'AbC'}]}"));
+    struct mongo_answer answer = mongo_ask(
+        &f, "{'find':'c','filter':{'w':'AbC'},'projection':{'w':1,'_id':0},%s}", collation);
+    if (answer.code == 0)
+        CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[{\"w\":\"AbC\"}]");
+    mongo_face_close(&f);
+}
