@@ -6,43 +6,24 @@
  * documents are loaded again in order.
  *
  * A position is one byte for the way and what it takes to go on: K (backwards k) the last key; I (i) index(4) and
- * the last entry; S length(4) of the place, the place, and the document's key; U branch(2) and the position in it.
+ * the last entry; S length(4) of the place, the place, and the document's key; N index(4), the width of the ring (8)
+ * and the same; U branch(2) and the position in it.
  *
  * Keeps: a row is given only if its document fulfils the whole condition under the request's `now`.
  * Threads: a find belongs to its request. Start reading at find_next(). */
 #include "query/find_parts.h"
 #include "query/sorter.h"
 
-enum { WAY_KEYS = 'K', WAY_INDEX = 'I', WAY_SORTED = 'S', WAY_BRANCH = 'U', WAY_BACKWARDS = 0x20 };
+enum {
+    WAY_KEYS = 'K',
+    WAY_INDEX = 'I',
+    WAY_SORTED = 'S',
+    WAY_NEAR = 'N',
+    WAY_BRANCH = 'U',
+    WAY_BACKWARDS = 0x20
+};
 /* How often it is asked whether to go on. */
 enum { ROWS_PER_QUESTION = 256 };
-
-struct find {
-    struct find_request wanted;
-    struct arena *home;    /* of the request */
-    struct arena *scratch; /* of one row */
-    struct find_plan plan;
-    struct find_explain explain;
-    struct matching matching;
-    bool is_sorting, is_over;
-    bool is_covering;  /* entries are all that is needed */
-    bool is_backwards; /* the position says so */
-    struct find_branches branches;
-    size_t branch;    /* that is being walked */
-    bool is_branched; /* the position is one in a branch */
-    /* walking */
-    size_t at; /* number of the stretch that comes next, in the order of the walk */
-    bytes after;
-    struct scan *scan;
-    struct scan_row row;
-    struct document document;
-    bool has_document;
-    struct buffer position; /* of the last row */
-    /* sorted */
-    struct sorter sorter;
-    bool is_sorter_open, is_collected;
-    size_t given;
-};
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
@@ -76,6 +57,11 @@ static status read_position(struct find *f, const struct index **index_out)
         f->is_sorting = true;
         f->after = reader.rest;
         return STATUS_OK;
+    }
+    if (way == WAY_NEAR) {
+        *index_out = index_of(f->wanted.collection, reader_u32(&reader));
+        f->after = reader.rest;
+        return *index_out && f->near && find_near_resume(f, &reader) ? STATUS_OK : bad_position();
     }
     f->is_backwards = (way & WAY_BACKWARDS) != 0;
     way &= (uint8_t)~WAY_BACKWARDS;
@@ -133,14 +119,33 @@ static status take_branches(struct find *f)
     return STATUS_OK;
 }
 
+static void tell_plan(struct find *f)
+{
+    f->explain = (struct find_explain){ .access = f->plan.access,
+                                        .index = f->plan.index,
+                                        .is_reverse = f->plan.is_reverse,
+                                        .is_sorted = f->is_sorting,
+                                        .is_everything = find_plan_is_everything(&f->plan),
+                                        .range_count = f->plan.range_count };
+    if (f->plan.range_count == 0)
+        f->explain.access = FIND_ACCESS_NOTHING;
+}
+
 static status begin(struct find *f)
 {
     const struct index *resumed = NULL;
     bool wants_order = f->wanted.order && f->wanted.order->count;
 
+    f->near = wants_order ? NULL : match_near(f->wanted.match);
     if (f->wanted.after.len)
         TRY(read_position(f, &resumed));
     TRY(find_plan_make(&f->wanted, f->home, resumed, &f->plan));
+    if (f->near) {
+        f->is_sorting = true;
+        tell_plan(f);
+        f->explain.is_sorted = false;
+        return find_near_begin(f);
+    }
     if (!f->wanted.after.len || f->is_sorting)
         TRY(take_branches(f));
     if (f->is_branched) {
@@ -155,15 +160,9 @@ static status begin(struct find *f)
     } else {
         f->is_sorting = f->is_sorting || (wants_order && !f->plan.is_ordered);
     }
-    f->explain = (struct find_explain){ .access = f->plan.access,
-                                        .index = f->plan.index,
-                                        .is_reverse = f->plan.is_reverse,
-                                        .is_sorted = f->is_sorting,
-                                        .is_everything = find_plan_is_everything(&f->plan),
-                                        .range_count = f->plan.range_count };
-    f->is_covering = !f->is_sorting && !f->branches.count && find_can_cover(&f->wanted, &f->plan);
-    if (f->plan.range_count == 0)
-        f->explain.access = FIND_ACCESS_NOTHING;
+    tell_plan(f);
+    f->is_covering = !f->is_sorting && !f->branches.count && !f->near &&
+                     find_can_cover(&f->wanted, &f->plan);
     return f->is_sorting ? open_sorter(f) : STATUS_OK;
 }
 
@@ -232,7 +231,8 @@ void find_close(struct find *f)
     if (f->is_sorter_open)
         sorter_close(&f->sorter);
     arena_close(f->scratch);
-    f->scratch = NULL;
+    arena_close(f->ring_memory);
+    f->scratch = f->ring_memory = NULL;
 }
 
 /* ---- walking ---------------------------------------------------------------------------------------- */
@@ -269,6 +269,24 @@ static bool is_by_slot(const struct find *f)
     return is_free && find_plan_is_everything(&f->plan);
 }
 
+/* Stretches of one index are walked by one scan over all of them, which jumps from one to the next. */
+static status open_stretch(struct find *f, const struct scan_spec *spec)
+{
+    const struct find_range *first = &f->plan.ranges[0];
+    const struct find_range *last = &f->plan.ranges[f->plan.range_count - 1];
+    struct scan_spec whole = { .index = spec->index,
+                               .start = first->start,
+                               .end = last->end,
+                               .is_end_inclusive = last->is_end_inclusive,
+                               .is_reverse = spec->is_reverse };
+
+    if (f->plan.range_count == 1)
+        return scan_open(f->wanted.request, f->wanted.collection, spec, &f->scan);
+    if (!f->scan)
+        TRY(scan_open(f->wanted.request, f->wanted.collection, &whole, &f->scan));
+    return scan_move(f->scan, spec);
+}
+
 static status open_next(struct find *f, bool *has_out)
 {
     *has_out = false;
@@ -291,8 +309,9 @@ static status open_next(struct find *f, bool *has_out)
         if (is_entered(f, range))
             spec.after = f->after;
         *has_out = true;
-        return scan_open(f->wanted.request, f->wanted.collection, &spec, &f->scan);
+        return open_stretch(f, &spec);
     }
+    close_scan(f);
     return STATUS_OK;
 }
 
@@ -333,23 +352,27 @@ static status next_of_plan(struct find *f, bool *has_out)
 {
     if (f->plan.access == FIND_ACCESS_POINTS)
         return next_point(f, has_out);
+    bool has_range = f->scan != NULL;
     *has_out = false;
     for (;;) {
-        bool has_range;
-        if (!f->scan) {
+        if (!has_range) {
             TRY(open_next(f, &has_range));
             if (!has_range)
                 return STATUS_OK;
         }
         if (scan_next(f->scan, &f->row)) {
             TRY(ask_to_go_on(f));
-            f->position.len = 0;
-            buffer_append(&f->position, scan_position(f->scan));
+            if (!f->near) {
+                f->position.len = 0;
+                buffer_append(&f->position, scan_position(f->scan));
+            }
             *has_out = true;
             return STATUS_OK;
         }
         TRY(scan_status(f->scan));
-        close_scan(f);
+        has_range = false;
+        if (f->plan.range_count == 1)
+            close_scan(f);
     }
 }
 
@@ -429,6 +452,8 @@ static void fill_row(const struct find *f, struct find_row *out)
     out->has_position = f->matching.has_position;
     out->position = f->matching.position;
     out->score = f->matching.score;
+    out->distance = f->matching.distance;
+    out->nearest = f->matching.nearest;
 }
 
 /* Makes the row of its entry, if that is possible. */
@@ -518,8 +543,11 @@ static status collect(struct find *f)
         TRY(take_row(f, &row, &is_wanted));
         if (!is_wanted)
             continue;
-        TRY(order_key_scored(f->wanted.order, f->scratch, row.document, row.score.value,
-                             &entry.order_key));
+        if (f->near && !find_near_holds(f, row.distance))
+            continue;
+        TRY(f->near ? find_near_place(f->scratch, row.distance, &entry.order_key)
+                    : order_key_scored(f->wanted.order, f->scratch, row.document, row.score.value,
+                                       &entry.order_key));
         if (entry.order_key.len > LIMIT_QUERY_SORT_KEY_BYTES)
             entry.order_key.len = LIMIT_QUERY_SORT_KEY_BYTES;
         TRY(entry_key(f, row.key, &entry.key));
@@ -564,12 +592,33 @@ static status next_sorted(struct find *f, struct find_row *out, bool *has_out)
     return STATUS_OK;
 }
 
+/* Ring by ring, from the nearest on. */
+static status next_near(struct find *f, struct find_row *out, bool *has_out)
+{
+    *has_out = false;
+    while (!*has_out && !f->is_over) {
+        if (!f->is_collected) {
+            TRY(find_near_plan(f));
+            TRY(open_sorter(f));
+        }
+        TRY(next_sorted(f, out, has_out));
+        if (*has_out)
+            return find_near_keep(f, &f->sorter.entries[f->given - 1]);
+        if (!f->is_over) /* more than fits: it goes on behind the position */
+            return STATUS_OK;
+        f->is_over = !find_near_advance(f);
+    }
+    return STATUS_OK;
+}
+
 status find_next(struct find *f, struct find_row *out, bool *has_out)
 {
     *out = (struct find_row){ 0 };
     *has_out = false;
     if (f->is_over)
         return STATUS_OK;
+    if (f->near)
+        return next_near(f, out, has_out);
     return f->is_sorting ? next_sorted(f, out, has_out) : next_streamed(f, out, has_out);
 }
 
@@ -578,6 +627,14 @@ status find_position(struct find *f, struct arena *arena, bytes *out)
     struct buffer position = buffer_in(arena);
 
     *out = f->wanted.after;
+    if (f->near) {
+        if (f->position.len == 0)
+            return STATUS_OK;
+        buffer_append_byte(&position, WAY_NEAR);
+        buffer_append_u32(&position, f->plan.index->id);
+        buffer_append(&position, bytes_of(f->position.data, f->position.len));
+        return buffer_finish(&position, out);
+    }
     if (f->is_sorting) {
         if (f->given == 0)
             return STATUS_OK;

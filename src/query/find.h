@@ -8,7 +8,8 @@
  *
  * The way to the documents is chosen by the condition and the order: by key, by an index over fields, or all of
  * them; whichever it is, the same documents come. Where no index has the order, the first of them are
- * collected and sorted; what does not fit in memory comes after the position. find_next giving nothing while
+ * collected and sorted; what does not fit in memory comes after the position. A condition on nearness gives the nearest
+ * first, unless another order is wanted; it needs an index over where documents lie. find_next giving nothing while
  * find_is_over() is false means: go on with find_position() in a new find. */
 #ifndef QUERY_FIND_H
 #define QUERY_FIND_H
@@ -61,6 +62,7 @@ struct find_request {
     /* Asked now and then; a failure ends the find with it. */
     status (*go_on)(void *context);
     void *context;
+    const struct geometry_ring *ring; /* for the finder itself */
 };
 
 struct find_row {
@@ -72,6 +74,9 @@ struct find_row {
     bool has_position;
     size_t position;
     struct row_score score;
+    /* With a condition on nearness: how near, and what is so near. */
+    double distance;
+    struct value nearest;
 };
 
 enum find_access { FIND_ACCESS_NOTHING, FIND_ACCESS_POINTS, FIND_ACCESS_KEYS, FIND_ACCESS_INDEX };
@@ -98,6 +103,7 @@ struct find_way {
     const struct index *index; /* FIND_ACCESS_INDEX */
     bool is_everything;        /* all documents are looked at */
     bool has_many;             /* documents may have several entries */
+    bool is_near;              /* ring by ring around a point */
     bool has_arrays;           /* the same, of a wildcard at the one path for which it is used */
     bytes wildcard;            /* that path; empty: none is used */
     bool is_reverse;
@@ -107,7 +113,8 @@ struct find_way {
     bytes bounds;    /* {field: ["[1, 5)", ...]}, by the fields of the index, or the key field */
 };
 
-/* INVALID with a message if the position is none of such a find, or its index is gone. */
+/* INVALID with a message if the position is none of such a find, or its index is gone; UNSUPPORTED if nearness is
+ * asked for and no index can tell. */
 MUST_USE status find_open(const struct find_request *wanted, struct find **out);
 /* The row is valid until the next call. */
 MUST_USE status find_next(struct find *find, struct find_row *out, bool *has_out);

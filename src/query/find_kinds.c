@@ -210,6 +210,8 @@ status find_part_ranges(const struct find_request *wanted, struct arena *arena,
                               out);
     case PART_HASHED:
         return find_ranges_hashed(arena, wanted->match, field->path, out);
+    case PART_CELLS:
+        return find_ranges_cells(arena, wanted->match, field, wanted->ring, out);
     case PART_WILDCARD:
         if (part->path.len == 0)
             return STATUS_OK;
@@ -218,7 +220,6 @@ status find_part_ranges(const struct find_request *wanted, struct arena *arena,
             &(struct find_ranges_at){ part->path, field->order, part->is_single }, out);
     case PART_WORDS:
         return words_ranges(wanted, arena, field, out);
-    case PART_CELLS:
     case PART_KINDS:
         break;
     }

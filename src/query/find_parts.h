@@ -3,6 +3,8 @@
 #define QUERY_FIND_PARTS_H
 
 #include "query/find.h"
+#include "query/geometry_cells.h"
+#include "query/sorter.h"
 
 /* Encoded values v of one field with start <= v, and v < end or v begins with end if it is inclusive. */
 struct find_range {
@@ -39,6 +41,12 @@ struct find_ranges_at {
 };
 MUST_USE status find_ranges_wildcard(struct arena *arena, const struct match *match,
                                      const struct find_ranges_at *at, struct find_ranges **out);
+/* The same in a part of cells; of a wish on nearness, what lies in the ring, or all if it is NULL. */
+MUST_USE status find_ranges_cells(struct arena *arena, const struct match *match,
+                                  const struct index_field *field, const struct geometry_ring *ring,
+                                  struct find_ranges **out);
+/* Does the index hold where documents lie, so that the condition on nearness can be fulfilled by it? */
+bool find_near_grid(const struct index *index, const struct match *near, struct cell_grid *out);
 /* The same in a part of an index, whatever its kind; see find_kinds.c. */
 struct find_part {
     const struct index *index;
@@ -57,6 +65,10 @@ MUST_USE status find_wildcard_choose(const struct find_request *wanted, struct a
                                      bool *has_many_out);
 /* One key behind the other. */
 MUST_USE status find_put_behind(struct arena *arena, bytes front, bytes back, bytes *out);
+/* For who makes stretches: adds one, and puts all in order. */
+MUST_USE status find_ranges_add(struct arena *arena, struct find_ranges *ranges,
+                                struct find_range range);
+void find_ranges_sort(struct find_ranges *ranges);
 /* Everything. */
 MUST_USE status find_ranges_all(struct arena *arena, struct find_ranges **out);
 /* Leaves of the condition, all of them, whatever they are. */
@@ -99,8 +111,53 @@ struct find_branches {
 MUST_USE status find_branches_make(const struct find_request *wanted, struct arena *arena,
                                    struct find_branches *out);
 
+/* A find at work. */
+struct find {
+    struct find_request wanted;
+    struct arena *home;    /* of the request */
+    struct arena *scratch; /* of one row */
+    struct find_plan plan;
+    struct find_explain explain;
+    struct matching matching;
+    bool is_sorting, is_over;
+    bool is_covering;  /* entries are all that is needed */
+    bool is_backwards; /* the position says so */
+    struct find_branches branches;
+    size_t branch;    /* that is being walked */
+    bool is_branched; /* the position is one in a branch */
+    /* walking */
+    size_t at; /* number of the stretch that comes next, in the order of the walk */
+    bytes after;
+    struct scan *scan;
+    struct scan_row row;
+    struct document document;
+    bool has_document;
+    struct buffer position; /* of the last row */
+    /* sorted */
+    struct sorter sorter;
+    bool is_sorter_open, is_collected;
+    size_t given;
+    /* sorted by nearness, ring by ring; see find_near.c */
+    const struct match *near; /* NULL: not so */
+    struct geometry_ring ring;
+    double farthest, least_width;
+    struct arena *ring_memory; /* of the way to its documents */
+};
+
+/* find_near.c: the ring that is looked at, and the next one */
+bool find_near_resume(struct find *find, struct reader *position);
+MUST_USE status find_near_begin(struct find *find);
+MUST_USE status find_near_plan(struct find *find);
+bool find_near_holds(const struct find *find, double distance);
+MUST_USE status find_near_place(struct arena *arena, double distance, bytes *out);
+/* Remembers the row that was given last, for find_position(). */
+MUST_USE status find_near_keep(struct find *find, const struct sort_entry *last);
+/* False if there is none left. */
+bool find_near_advance(struct find *find);
+
 /* The ways of a find: one, or one for each alternative. */
 size_t find_plans(const struct find *find, const struct find_plan **out);
+bool find_is_near(const struct find *find);
 /* What it was asked for. */
 const struct find_request *find_wanted(const struct find *find);
 

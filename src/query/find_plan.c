@@ -134,6 +134,15 @@ static bool shares_beginning(const struct bounded *b, size_t field)
     return false;
 }
 
+/* One stretch from the first to the last. */
+static void span(struct find_ranges *ranges)
+{
+    ranges->items[0].end = ranges->items[ranges->count - 1].end;
+    ranges->items[0].is_end_inclusive = ranges->items[ranges->count - 1].is_end_inclusive;
+    ranges->items[0].is_point = false;
+    ranges->count = 1;
+}
+
 static status bound_fields(struct planning *p, struct bounded *b)
 {
     const struct index_definition *definition = &b->index->definition;
@@ -146,7 +155,11 @@ static status bound_fields(struct planning *p, struct bounded *b)
             return STATUS_OK;
         struct find_part part = { b->index, i, !b->has_many, b->wildcard };
         TRY(find_part_ranges(p->wanted, p->arena, &part, &ranges));
-        if (!ranges || ranges->count * product > PRODUCT_MAX + LIMIT_QUERY_RANGES * (i == 0))
+        bool is_too_much = ranges &&
+                           ranges->count * product > PRODUCT_MAX + LIMIT_QUERY_RANGES * (i == 0);
+        if (is_too_much && definition->fields[i].part == PART_CELLS)
+            span(ranges); /* must be bounded */
+        else if (!ranges || is_too_much)
             return STATUS_OK;
         b->fields[b->count++] = ranges;
         b->leaves += ranges->leaf_count;
@@ -338,7 +351,8 @@ static status consider_index(struct planning *p, const struct index *index, bool
     bool is_limited = wanted->min.len || wanted->max.len;
     if (wanted->order && wanted->order->count && !(is_limited && plan->has_many))
         plan->is_ordered = has_order(&bounded, wanted->order, &plan->is_reverse);
-    candidate.score = score_of(&bounded, plan->is_ordered);
+    candidate.score = score_of(&bounded, plan->is_ordered) +
+                      (match_near(wanted->match) != NULL); /* there is no other way */
     if (is_needed)
         candidate.score = INT32_MAX;
     if (candidate.score)
@@ -355,6 +369,23 @@ static bool is_usable(const struct find_request *wanted, const struct index *ind
            (!wanted->is_usable || wanted->is_usable(wanted->context, index));
 }
 
+/* Where nearness is asked for, only an index over where documents lie can do it. */
+static status make_near(struct planning *p, const struct match *near, const struct index *needed)
+{
+    const struct collection *collection = p->wanted->collection;
+    struct cell_grid grid;
+
+    for (size_t i = 0; i < collection->index_count && p->wanted->by != FIND_NATURAL; i++) {
+        const struct index *index = &collection->indexes[i];
+        if ((!needed || index == needed) && p->wanted->by != FIND_BY_KEY &&
+            is_usable(p->wanted, index) && find_near_grid(index, near, &grid))
+            TRY(consider_index(p, index, index == needed));
+    }
+    if (!p->best.score)
+        return status_of(UNSUPPORTED, "unable to find index for $geoNear query");
+    return STATUS_OK;
+}
+
 status find_plan_make(const struct find_request *wanted, struct arena *arena,
                       const struct index *resumed, struct find_plan *out)
 {
@@ -363,6 +394,12 @@ status find_plan_make(const struct find_request *wanted, struct arena *arena,
                                  : wanted->by == FIND_BY_INDEX ? wanted->hint
                                                                : NULL;
 
+    const struct match *near = match_near(wanted->match);
+    if (near) {
+        TRY(make_near(&p, near, needed));
+        *out = p.best.plan;
+        return STATUS_OK;
+    }
     if (needed)
         TRY(consider_index(&p, needed, true));
     if (!p.best.score) {

@@ -57,12 +57,12 @@ status find_put_behind(struct arena *arena, bytes front, bytes back, bytes *out)
     return buffer_finish(&joined, out);
 }
 
-static status add(struct deriver *d, struct find_ranges *ranges, struct find_range range)
+status find_ranges_add(struct arena *arena, struct find_ranges *ranges, struct find_range range)
 {
     if (ranges->count == ranges->room) {
         size_t room = ranges->room ? ranges->room * 2 : 4;
         struct find_range *more;
-        TRY(ARENA_NEW(d->arena, room, &more));
+        TRY(ARENA_NEW(arena, room, &more));
         if (ranges->count)
             memcpy(more, ranges->items, ranges->count * sizeof(*more));
         ranges->items = more;
@@ -70,6 +70,11 @@ static status add(struct deriver *d, struct find_ranges *ranges, struct find_ran
     }
     ranges->items[ranges->count++] = range;
     return STATUS_OK;
+}
+
+static status add(struct deriver *d, struct find_ranges *ranges, struct find_range range)
+{
+    return find_ranges_add(d->arena, ranges, range);
 }
 
 static status add_point(struct deriver *d, struct find_ranges *ranges, struct value value)
@@ -237,7 +242,7 @@ static bool ends_before(const struct find_range *range, bytes key)
     return range->is_end_inclusive ? order < 0 : order <= 0;
 }
 
-static void sort_ranges(struct find_ranges *ranges)
+void find_ranges_sort(struct find_ranges *ranges)
 {
     size_t kept = 0;
 
@@ -352,7 +357,7 @@ static status derive_leaf(struct deriver *d, const struct match *leaf, struct fi
     } else {
         TRY(derive_order(d, leaf, ranges));
     }
-    sort_ranges(ranges);
+    find_ranges_sort(ranges);
     ranges->is_exact = ranges->is_exact && !d->is_hashed;
     *out = ranges;
     return STATUS_OK;
@@ -440,7 +445,7 @@ static status derive_or(struct deriver *d, const struct match *m, bytes prefix,
         all->has_missing |= part->has_missing;
         all->leaf_count += part->leaf_count;
     }
-    sort_ranges(all);
+    find_ranges_sort(all);
     *out = all;
     return STATUS_OK;
 }

@@ -137,6 +137,7 @@ status find_tell(const struct find *find, struct arena *arena, struct find_way *
             .index = plan->index,
             .is_everything = find_plan_is_everything(plan),
             .has_many = plan->has_many,
+            .is_near = find_is_near(find),
             .has_arrays = plan->has_arrays,
             .is_reverse = plan->is_reverse,
             .is_exact = plan->is_exact,

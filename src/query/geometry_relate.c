@@ -151,11 +151,6 @@ status geometry_distance(struct shape_work *work, const struct geometry *point,
     return STATUS_OK;
 }
 
-static double angle_of_gap(enum space space, double gap)
-{
-    return space == SPACE_FLAT ? gap : 2 * asin(fmin(1, gap / 2));
-}
-
 static double least_gap(enum space space, const struct edge *edges, size_t count,
                         struct vector place)
 {
@@ -165,7 +160,7 @@ static double least_gap(enum space space, const struct edge *edges, size_t count
         if (edge_point_gap_least(&edges[i], place) < least)
             least = fmin(least, edge_nearest(space, &edges[i], place).gap);
     }
-    return angle_of_gap(space, least);
+    return space_angle_of_gap(space, least);
 }
 
 static status reach_of_shape(struct shape_work *work, const struct shape *shape,

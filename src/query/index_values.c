@@ -6,6 +6,7 @@
  * Threads: pure apart from the arena; called by every thread that writes. Start reading at query_index_values(). */
 #include "query/index_values.h"
 
+#include "query/geometry_cells.h"
 #include "query/search.h"
 
 status query_index_values(void *context, struct arena *arena, const struct index_field *field,
@@ -16,6 +17,7 @@ status query_index_values(void *context, struct arena *arena, const struct index
     case PART_WORDS:
         return search_index_values(arena, field, document, out);
     case PART_CELLS:
+        return geometry_index_values(arena, field, document, out);
     case PART_VALUE:
     case PART_HASHED:
     case PART_WILDCARD:

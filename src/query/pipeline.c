@@ -302,6 +302,8 @@ status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *
         return pull_union(run, number, out, has_out);
     case STAGE_FACET:
         return pull_facet(run, number, out, has_out);
+    case STAGE_NEAR:
+        return pull_near(run, number, out, has_out);
     case STAGE_REDACT:
         return pull_redact(run, number, out, has_out);
     case STAGE_WINDOW:
@@ -507,6 +509,8 @@ status pipeline_front(const struct pipeline *pipeline, struct arena *arena,
     if (at < pipeline->count && pipeline->stages[at].kind == STAGE_SORT)
         out->order = pipeline->stages[at++].order;
     out->stage_count = at;
+    if (at < pipeline->count && pipeline->stages[at].kind == STAGE_NEAR)
+        at++; /* gives as many rows as it gets */
     uint64_t skipped = 0;
     for (; at < pipeline->count && pipeline->stages[at].kind == STAGE_SKIP; at++)
         skipped = skipped + pipeline->stages[at].count < skipped

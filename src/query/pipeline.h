@@ -37,7 +37,8 @@ enum stage_kind {
     STAGE_BUCKETS,      /* so many groups of about the same size, by the order of a value */
     STAGE_WINDOW,       /* values for each row of the rows around it */
     STAGE_DENSIFY,      /* rows for values that are missing between others */
-    STAGE_REDACT,       /* what `formula` lets through, document by document within each other */
+    STAGE_NEAR,   /* how near each row is to the point of `match`: `name` and `position_name` */
+    STAGE_REDACT, /* what `formula` lets through, document by document within each other */
 };
 
 /* A variable of the stages inside. */
@@ -67,8 +68,9 @@ struct stage {
     bytes name;     /* STAGE_COUNT; the path of STAGE_UNWIND */
     const struct accumulator *accumulators;
     size_t accumulator_count;
-    bytes position_name; /* STAGE_UNWIND: field for the position, empty if none */
-    bool keeps_empty;    /* STAGE_UNWIND: rows without elements stay */
+    bytes
+        position_name; /* STAGE_UNWIND: field for the position; STAGE_NEAR: for what is near; empty if none */
+    bool keeps_empty; /* STAGE_UNWIND: rows without elements stay */
     /* STAGE_LOOKUP, STAGE_GRAPH_LOOKUP, STAGE_UNION: where from, and what is done with it there. */
     bytes from;                       /* the other collection; empty: `documents` */
     bytes documents;                  /* an array */
@@ -84,6 +86,7 @@ struct stage {
         *windows; /* in partitions by `formula`, sorted by `order`; both may be NULL */
     size_t window_count;
     const struct densify *densify;
+    double scale; /* STAGE_NEAR: what distances are multiplied by */
 };
 
 struct pipeline {

@@ -102,6 +102,8 @@ MUST_USE status foreign_match_in(struct arena *arena, bytes path, struct value *
 MUST_USE status pull_graph(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 /* pipeline_facet.c */
 MUST_USE status pull_facet(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
+/* pipeline_near.c */
+MUST_USE status pull_near(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 /* pipeline_redact.c */
 MUST_USE status pull_redact(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 /* pipeline_bucket.c */

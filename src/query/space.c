@@ -292,6 +292,16 @@ double space_distance(enum space space, struct vector a, struct vector b)
     return EARTH_MOST_RADIUS * arc.angle / 2 * sum;
 }
 
+double space_angle_of_gap(enum space space, double gap)
+{
+    return space == SPACE_FLAT ? gap : 2 * asin(fmin(1, gap / 2));
+}
+
+double space_angle(enum space space, struct vector a, struct vector b)
+{
+    return space_angle_of_gap(space, length(minus(a, b)));
+}
+
 /* A point of the edge, `part` of the way along its chord. */
 static struct vector part_of(const struct edge *e, double part)
 {

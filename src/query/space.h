@@ -61,6 +61,10 @@ double edge_distance(enum space space, const struct edge *edge, struct vector po
 #define EARTH_LEAST_RADIUS 6356752.314245179
 #define EARTH_MOST_RADIUS 6378137.0
 
+/* The angle between two places of the ball, or the distance in the plane; fast, and to some 1e-8 only. */
+double space_angle(enum space space, struct vector a, struct vector b);
+double space_angle_of_gap(enum space space, double gap);
+
 /* What an edge of a ring adds to its area when seen from `origin`, a corner of it; the area is the sum, to
  * which a negative one takes the whole earth. */
 double edge_area(enum space space, const struct edge *edge, struct vector origin);

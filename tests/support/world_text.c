@@ -111,29 +111,40 @@ static bool take_option(const char *word, struct index_definition *out)
     return true;
 }
 
+/* { low: -180.0, high: 180.0 } */
+#define PLANE                                   \
+    "\x20\0\0\0\x01low\0\0\0\0\0\0\x80\x66\xC0" \
+    "\x01high\0\0\0\0\0\0\x80\x66\x40\0"
+
 static void take_field(const char *word, struct index_definition *out, struct index_field *fields)
 {
     static const struct {
         const char *name;
         enum index_part part;
+        bytes settings;
     } parts[] = {
-        {":hashed",    PART_HASHED  },
-        { ":wildcard", PART_WILDCARD},
+        {":hashed",    PART_HASHED,   BYTES_NONE          },
+        { ":wildcard", PART_WILDCARD, BYTES_NONE          },
+        { ":ball",     PART_CELLS,    BYTES_NONE          },
+        { ":plane",    PART_CELLS,    BYTES_LITERAL(PLANE)},
     };
     const bool is_descending = word[0] == '-';
     bytes path = bytes_of_text(word + is_descending);
     enum index_part part = PART_VALUE;
+    bytes settings = BYTES_NONE;
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
         size_t len = strlen(parts[i].name);
         if (path.len < len || memcmp(path.data + path.len - len, parts[i].name, len) != 0)
             continue;
         path.len -= len;
         part = parts[i].part;
+        settings = parts[i].settings;
     }
     CHECK(out->field_count < LIMIT_INDEX_FIELDS);
     fields[out->field_count++] = (struct index_field){
         .path = path,
         .part = part,
+        .settings = settings,
         .order = is_descending ? KEY_DESCENDING : KEY_ASCENDING,
     };
 }

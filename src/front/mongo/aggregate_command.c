@@ -333,6 +333,7 @@ static bool is_by_document(enum stage_kind kind)
     case STAGE_MATCH:
     case STAGE_PROJECT:
     case STAGE_REPLACE_ROOT:
+    case STAGE_NEAR:
     case STAGE_REDACT:
     case STAGE_LOOKUP:
     case STAGE_GRAPH_LOOKUP:
@@ -444,6 +445,8 @@ static status parse(struct command *command, struct arena *arena, const struct a
                        &aggregating->condition));
     if (!aggregating->is_list)
         TRY(run_first_stage(command, arena, wish->stream.name, &stages, aggregating));
+    if (!aggregating->is_list)
+        TRY(pipeline_complete_near(command, arena, view->collection, &stages));
     TRY(output_take(command, arena, aggregating->condition->scope, &stages, &aggregating->output));
     TRY(pipeline_parse(arena, stages, aggregating->condition->scope, &aggregating->pipeline,
                        &command->fault));

@@ -4,6 +4,7 @@
  *                                                                      COLLSCAN | IDHACK | CLUSTERED_IXSCAN | EOF
  *                                                            FETCH -> OR -> IXSCAN, IXSCAN ...
  *                                                            TEXT_MATCH -> FETCH -> IXSCAN
+ *                                              GEO_NEAR_2DSPHERE -> FETCH -> IXSCAN
  *
  * Each stage is a document inside of the one above it. Stages that a command does not have are left out.
  *
@@ -301,6 +302,23 @@ static void append_search(struct tree *tree, const struct find_way *way)
                     loaded(tree) - (int64_t)tree->explain->figures.matched);
 }
 
+/* The bounds below it are those of all rings together. */
+static void append_near(struct tree *tree, const struct find_way *way)
+{
+    bool is_flat = false;
+    struct value low;
+
+    for (size_t i = 0; i < way->index->definition.field_count; i++) {
+        const struct index_field *field = &way->index->definition.fields[i];
+        is_flat |= field->part == PART_CELLS && document_find(field->settings, "low", &low);
+    }
+    begin(tree, is_flat ? "GEO_NEAR_2D" : "GEO_NEAR_2DSPHERE",
+          (int64_t)tree->explain->figures.reloaded);
+    index_append_pattern(tree->command, tree->out, way->index);
+    reply_bytes(tree->out, "indexName", way->index->definition.name);
+    reply_int32(tree->out, "indexVersion", 2);
+}
+
 static void append_bottom(struct tree *tree)
 {
     const struct explain *explain = tree->explain;
@@ -325,6 +343,8 @@ static void append_bottom(struct tree *tree)
     } else {
         if (way->search.len)
             append_search(tree, way);
+        if (way->is_near)
+            append_near(tree, way);
         if (!way->is_covered)
             append_fetch(tree, way->is_exact);
         begin(tree, "IXSCAN", explain_keys(explain));

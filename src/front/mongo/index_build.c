@@ -66,9 +66,8 @@ status index_fault_duplicate(struct command *command, bytes name, const struct i
     return buffer_finish(&details, &out->details);
 }
 
-/* What clients call it that an index cannot hold a document; `otherwise` if none refuses it. */
-static int32_t refusal_code(struct command *command, const struct collection *collection,
-                            bytes document, int32_t otherwise)
+/* What clients call it that the index cannot hold a document. */
+static int32_t refusal_of(const struct index *index)
 {
     static const int32_t codes[PART_KINDS] = {
         [PART_VALUE] = ERROR_CannotIndexParallelArrays,
@@ -77,20 +76,26 @@ static int32_t refusal_code(struct command *command, const struct collection *co
         [PART_WORDS] = 17261,
         [PART_CELLS] = 16755,
     };
+    enum index_part part = PART_VALUE;
 
+    for (size_t k = 0; k < index->definition.field_count; k++) {
+        if (index->definition.fields[k].part != PART_VALUE)
+            part = index->definition.fields[k].part;
+    }
+    return codes[part];
+}
+
+/* The same of the index that refuses the document; `otherwise` if none does. */
+static int32_t refusal_code(struct command *command, const struct collection *collection,
+                            bytes document, int32_t otherwise)
+{
     for (size_t i = 0; i < collection->index_count && document.len > 0; i++) {
         const struct index *index = &collection->indexes[i];
-        enum index_part part = PART_VALUE;
         struct scan_entries ignored;
-        if (index->definition.kind != INDEX_FIELDS || index->definition.is_ranked ||
-            scan_entries(&command->request, command->arena, index, document, &ignored).code !=
+        if (index->definition.kind == INDEX_FIELDS && !index->definition.is_ranked &&
+            scan_entries(&command->request, command->arena, index, document, &ignored).code ==
                 INVALID)
-            continue;
-        for (size_t k = 0; k < index->definition.field_count; k++) {
-            if (index->definition.fields[k].part != PART_VALUE)
-                part = index->definition.fields[k].part;
-        }
-        return codes[part];
+            return refusal_of(index);
     }
     return otherwise;
 }
@@ -134,7 +139,9 @@ static status fail_build(struct command *command, bytes name, const struct index
         TRY(index_fault_duplicate(command, name, index, key, &command->fault));
         return status_of(INVALID, "the command failed");
     }
-    return command_fail(command, ERROR_CannotCreateIndex, "the index '%.*s' cannot be built: %.*s",
+    int32_t code = refusal_of(index) == ERROR_CannotIndexParallelArrays ? ERROR_CannotCreateIndex
+                                                                        : refusal_of(index);
+    return command_fail(command, code, "the index '%.*s' cannot be built: %.*s",
                         (int)index->definition.name.len, (const char *)index->definition.name.data,
                         (int)why.len, (const char *)why.data);
 }

@@ -225,19 +225,14 @@ static status take_specs(struct command *command, struct creation *creation)
 /* What a client should know about what it has got. */
 static const char *note_of(const struct creation *creation)
 {
-    bool is_idle = false;
-
     for (size_t i = 0; i < creation->wanted_count; i++) {
         if (index_spec_never_expires(&creation->wanted[i]))
             return "a TTL index of type hashed, text, 2d or 2dsphere will never expire anything, "
                    "because it holds no dates; create an ascending index on a field with a date";
-        is_idle |= creation->wanted[i].kind == INDEX_SPEC_IDLE;
     }
     if (creation->spec_count == creation->there_count)
         return "all indexes already exist";
-    return is_idle
-               ? "indexes of type 2d and 2dsphere are kept and listed, but queries do not use them"
-               : NULL;
+    return NULL;
 }
 
 status serve_create_indexes(struct command *command)

@@ -3,7 +3,7 @@
  * A key pattern says what an index is: numbers are orders, words are kinds, and a path that ends in $** is a
  * wildcard. What a kind does not allow is refused here, with the numbers that clients know.
  *
- * An index of a kind that has no entries (2d) is kept with a predicate that no document fulfils, so that it has a
+ * An index of a kind that has no entries (text) is kept with a predicate that no document fulfils, so that it has a
  * name, a place in the list and nothing else.
  *
  * Threads: the command's. Start reading at index_kind_check(). */
@@ -34,7 +34,9 @@ enum index_spec_kind index_kind_of(bytes key)
             return INDEX_SPEC_WILDCARD;
         if (is_text)
             return INDEX_SPEC_TEXT;
-        if (is_word(field.value, "hashed") && kind != INDEX_SPEC_IDLE)
+        if (index_is_of_places(field.value) || kind == INDEX_SPEC_PLACES)
+            kind = INDEX_SPEC_PLACES; /* with another word it is refused when it is checked */
+        else if (is_word(field.value, "hashed") && kind != INDEX_SPEC_IDLE)
             kind = INDEX_SPEC_HASHED;
         else if (field.value.type == VALUE_STRING)
             kind = INDEX_SPEC_IDLE;
@@ -215,13 +217,15 @@ status index_kind_check(struct command *command, struct index_spec *spec)
     if (is_wildcard && spec->has_expiry)
         return command_fail(command, ERROR_CannotCreateIndex,
                             "Index type 'wildcard' cannot make documents expire");
-    if (spec->is_unique && spec->kind == INDEX_SPEC_IDLE)
+    if (spec->is_unique && (spec->kind == INDEX_SPEC_IDLE || spec->kind == INDEX_SPEC_PLACES))
         return command_fail(command, ERROR_CannotCreateIndex,
                             "an index of this type cannot be unique here; use a regular index");
     if (is_wildcard)
         return check_wildcard(command, spec);
     if (spec->kind == INDEX_SPEC_TEXT)
         return index_text_complete(command, spec);
+    if (spec->kind == INDEX_SPEC_PLACES)
+        return index_check_places(command, spec);
     return spec->kind == INDEX_SPEC_HASHED ? check_hashed(command, spec) : STATUS_OK;
 }
 
@@ -253,6 +257,9 @@ status index_kind_define(struct command *command, const struct index_spec *spec,
         } else if (is_word(field.value, "text")) {
             made->part = PART_WORDS;
             TRY(index_text_settings(command->arena, spec, &made->settings));
+        } else if (index_is_of_places(field.value)) {
+            out->is_sparse = false; /* by nature */
+            TRY(index_define_places(command->arena, spec, field.value, made));
         } else if (is_word(field.value, "hashed")) {
             made->part = PART_HASHED;
         } else if (index_kind_is_wildcard_name(field.name)) {

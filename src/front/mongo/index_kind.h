@@ -20,5 +20,12 @@ MUST_USE status index_kind_define(struct command *command, const struct index_sp
 MUST_USE status index_text_complete(struct command *command, struct index_spec *spec);
 /* For the engine's part of words. */
 MUST_USE status index_text_settings(struct arena *arena, const struct index_spec *spec, bytes *out);
+/* ---- index_geo.c: kinds that hold where documents lie ---- */
+bool index_is_of_places(struct value type);
+/* Checks a spec of kind INDEX_SPEC_PLACES, and adds the options that it has by default. Raises 67, 16801. */
+MUST_USE status index_check_places(struct command *command, struct index_spec *spec);
+/* The part of the engine's index for a field of that type; in `arena`. */
+MUST_USE status index_define_places(struct arena *arena, const struct index_spec *spec,
+                                    struct value type, struct index_field *out);
 
 #endif

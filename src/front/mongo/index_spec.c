@@ -48,7 +48,7 @@ bool index_spec_is_single(const struct index_spec *spec)
 bool index_spec_never_expires(const struct index_spec *spec)
 {
     return spec->has_expiry && (spec->kind == INDEX_SPEC_HASHED || spec->kind == INDEX_SPEC_TEXT ||
-                                spec->kind == INDEX_SPEC_IDLE);
+                                spec->kind == INDEX_SPEC_PLACES || spec->kind == INDEX_SPEC_IDLE);
 }
 
 static bool same_document(bytes a, bytes b)

@@ -12,7 +12,8 @@ enum index_spec_kind {
     INDEX_SPEC_HASHED, /* one of its fields is */
     INDEX_SPEC_WILDCARD,
     INDEX_SPEC_TEXT,
-    INDEX_SPEC_IDLE, /* 2d, 2dsphere: listed, but without entries */
+    INDEX_SPEC_PLACES, /* 2dsphere, 2d: where documents lie; see index_geo.c */
+    INDEX_SPEC_IDLE,   /* of an unknown word: listed, but without entries */
 };
 
 /* {$nor: [{}]}: the predicate of an idle index. */

@@ -307,13 +307,6 @@ static const struct {
 #undef STAGE
 };
 
-status stage_not_yet(struct pipeline_parser *p, struct value argument)
-{
-    (void)argument;
-    return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
-                       "this stage is not supported yet; see docs/mongo-operators.md");
-}
-
 status stage_change_stream(struct pipeline_parser *p, struct value argument)
 {
     (void)argument;

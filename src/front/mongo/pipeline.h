@@ -12,8 +12,14 @@
 
 #include "front/mongo/formula.h"
 
+struct command;
+struct collection;
+
 MUST_USE status pipeline_parse(struct arena *arena, bytes array, const struct formula_scope *scope,
                                const struct pipeline **out, struct fault *fault);
+/* A $geoNear without a key gets that of the only geographic index of the collection (NULL: there is none). Raises 27. */
+MUST_USE status pipeline_complete_near(struct command *command, struct arena *arena,
+                                       const struct collection *collection, bytes *stages);
 /* An expression that gives the documents of $documents; *out is an array of documents. */
 MUST_USE status pipeline_parse_documents(struct arena *arena, struct value argument,
                                          struct formula_run *run, const struct formula_scope *scope,

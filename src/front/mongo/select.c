@@ -40,6 +40,21 @@ static status with_fault(struct select *select, status s)
     return s;
 }
 
+/* Nearness cannot be found without an index. */
+static status with_plan(struct select *select, status s)
+{
+    const struct collection *collection = select->wanted.collection;
+
+    if (s.code != UNSUPPORTED || !match_near(select->wanted.match))
+        return with_fault(select, s);
+    return command_fail(select->command, ERROR_NoQueryExecutionPlans,
+                        "error processing query: ns=%.*s.%.*s planner returned error: %s",
+                        (int)collection->definition.database.len,
+                        (const char *)collection->definition.database.data,
+                        (int)collection->definition.name.len,
+                        (const char *)collection->definition.name.data, s.message);
+}
+
 static bool is_usable(void *context, const struct index *index)
 {
     (void)context;
@@ -67,10 +82,6 @@ static status prepare(struct command *command, const struct select_spec *spec, s
 {
     struct select *select;
 
-    if (match_near(spec->condition->match))
-        return command_fail(command, ERROR_NoQueryExecutionPlans,
-                            "error processing query: planner returned error: unable to find index "
-                            "for $geoNear query");
     TRY(condition_bind(command, spec->condition, spec->collection));
     if (spec->condition->search && spec->by != FIND_ANY_WAY)
         return command_fail(command, ERROR_BadValue,
@@ -118,7 +129,7 @@ status select_open(struct command *command, const struct select_spec *spec, stru
     *out = NULL;
     ASSERT(!keep_is_view(spec->collection));
     TRY(prepare(command, spec, &select));
-    TRY(find_open(&select->wanted, &select->find));
+    TRY(with_plan(select, find_open(&select->wanted, &select->find)));
     *out = select;
     return command->explain ? explain_tell(command, spec->collection, select->find) : STATUS_OK;
 }
@@ -216,10 +227,10 @@ status select_count(struct command *command, const struct select_spec *spec, uin
     TRY(prepare(command, spec, &select));
     select->wanted.natural = NULL; /* whatever counts fastest */
     if (command->explain)
-        TRY(explain_count(command, &select->wanted));
+        TRY(with_plan(select, explain_count(command, &select->wanted)));
     if (explain_is_plan_only(command))
         return STATUS_OK;
-    status s = with_fault(select, find_count(&select->wanted, out, &done));
+    status s = with_plan(select, find_count(&select->wanted, out, &done));
     struct command_work *work = &command->work;
     work->keys += done.rows;
     work->documents += done.documents;

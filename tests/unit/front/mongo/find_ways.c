@@ -6,6 +6,8 @@
 #include "tests/support/cases.h"
 #include "tests/support/world.h"
 
+#include <math.h>
+
 enum { DOCUMENTS = 60, FINDS = 40, IDS_MAX = 128 };
 
 static const char indexes[] =
@@ -153,11 +155,12 @@ struct page {
 static void read_page(struct world *w, struct find_request *wanted, size_t size, struct page *page)
 {
     struct request request;
+    struct arena *arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
     struct find_row row;
     struct find *find;
     bool has_row = true;
 
-    CHECK_OK(request_begin(w->engine, w->arena, &request));
+    CHECK_OK(request_begin(w->engine, arena, &request));
     wanted->request = &request;
     wanted->after = page->after;
     CHECK_OK(catalog_find(&request, BYTES_LITERAL("db"), BYTES_LITERAL("c"), &wanted->collection));
@@ -173,19 +176,22 @@ static void read_page(struct world *w, struct find_request *wanted, size_t size,
     page->explain = *find_explain(find);
     find_close(find);
     request_end(&request);
+    arena_close(arena);
 }
 
 static uint64_t count(struct world *w, struct find_request *wanted)
 {
+    struct arena *arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
     struct request request;
     uint64_t found;
 
-    CHECK_OK(request_begin(w->engine, w->arena, &request));
+    CHECK_OK(request_begin(w->engine, arena, &request));
     wanted->request = &request;
     wanted->after = BYTES_NONE;
     CHECK_OK(catalog_find(&request, BYTES_LITERAL("db"), BYTES_LITERAL("c"), &wanted->collection));
     CHECK_OK(find_count(wanted, &found, NULL));
     request_end(&request);
+    arena_close(arena);
     return found;
 }
 
@@ -290,6 +296,235 @@ TEST(mongo_find, every_kind_of_index_gives_the_same_documents)
 
     EACH_SEED(seed, 8)
         run_seed(seed, kinds[seed % ARRAY_COUNT(kinds)], seed / 2 % 2);
+}
+
+/* ---- places ----------------------------------------------------------------------------------------- */
+
+static const char *any_position(struct world *w, struct random *random)
+{
+    double x = (double)random_below(random, 41) - 20, y = (double)random_below(random, 41) - 20;
+
+    switch (random_below(random, 6)) {
+    case 0: /* around the antimeridian */
+        x = x > 0 ? x - 180 : x + 180;
+        break;
+    case 1: /* around the poles */
+        x *= 9;
+        y = y > 0 ? 90 - y / 4 : -90 - y / 4;
+        break;
+    case 2: /* anywhere */
+        x *= 9;
+        y *= 4.5;
+        break;
+    default:
+        x += (double)random_below(random, 1000) / 1000;
+        break;
+    }
+    return arena_format(w->arena, "[%g,%g]", fmin(180, x), y);
+}
+
+/* Around a position, and small enough to be whole there. */
+static const char *any_polygon(struct world *w, struct random *random)
+{
+    int x = (int)random_below(random, 340) - 170, y = (int)random_below(random, 160) - 80;
+    int size = 1 + (int)random_below(random, 9);
+
+    if (random_chance(random, 15))
+        return "{'type':'Polygon','coordinates':[[[0,80],[120,80],[-120,80],[0,80]]]}";
+    if (random_chance(random, 15))
+        return "{'type':'Polygon','coordinates':[[[170,-9],[-170,-9],[-170,9],[170,9],[170,-9]]]}";
+    if (random_chance(random, 50)) {
+        x /= 10;
+        y /= 8;
+    }
+    return arena_format(w->arena,
+                        "{'type':'Polygon','coordinates':[[[%d,%d],[%d,%d],[%d,%d],[%d,%d]]]}", x,
+                        y, x + size, y, x + size / 2, y + size, x, y);
+}
+
+static const char *any_geometry(struct world *w, struct random *random)
+{
+    const char *one = any_position(w, random), *other = any_position(w, random);
+
+    switch (random_below(random, 10)) {
+    case 0:
+        return one;
+    case 1:
+        return arena_format(w->arena, "{'type':'LineString','coordinates':[%s,[1.5,2.5],[3,-4]]}",
+                            one);
+    case 2:
+    case 3:
+        return any_polygon(w, random);
+    case 4:
+        return arena_format(w->arena, "{'type':'MultiPoint','coordinates':[%s,%s]}", one, other);
+    case 5:
+        return arena_format(w->arena,
+                            "{'type':'GeometryCollection','geometries':[%s,"
+                            "{'type':'Point','coordinates':%s}]}",
+                            any_polygon(w, random), other);
+    default:
+        return arena_format(w->arena, "{'type':'Point','coordinates':%s}", one);
+    }
+}
+
+static void fill_places(struct world *w, struct random *random, const char *definitions,
+                        bool is_flat)
+{
+    world_open(w, ON_MEMORY);
+    world_collection(w, "c", TTL_OFF, definitions);
+    for (int i = 0; i < DOCUMENTS; i++) {
+        const char *place = is_flat ? any_position(w, random) : any_geometry(w, random);
+        if (is_flat && random_chance(random, 20))
+            place = arena_format(w->arena, "[%s,%s]", place, any_position(w, random));
+        if (random_chance(random, 10))
+            CHECK_WRITTEN(world_insert(w, "c", "{'_id':%d,'b':%d}", i, i % 3), OK);
+        else if (random_chance(random, 20))
+            CHECK_WRITTEN(world_insert(w, "c", "{'_id':%d,'b':%d,'l':[{'p':%s},{'p':null},{}]}", i,
+                                       i % 3, place),
+                          OK);
+        else
+            CHECK_WRITTEN(world_insert(w, "c", "{'_id':%d,'b':%d,'p':%s}", i, i % 3, place), OK);
+    }
+}
+
+static const char *any_region(struct world *w, struct random *random, bool is_flat)
+{
+    const char *at = any_position(w, random);
+    double size = (double)(1 + random_below(random, 100)) / 50;
+
+    if (is_flat && random_chance(random, 30))
+        return arena_format(w->arena, "{'$geoWithin':{'$box':[%s,%s]}}", at,
+                            any_position(w, random));
+    if (is_flat)
+        return random_chance(random, 50)
+                   ? arena_format(w->arena, "{'$geoWithin':{'$center':[%s,%g]}}", at, size * 30)
+                   : arena_format(w->arena, "{'$geoWithin':{'$polygon':[%s,%s,%s]}}", at,
+                                  any_position(w, random), any_position(w, random));
+    switch (random_below(random, 4)) {
+    case 0:
+        return arena_format(w->arena, "{'$geoWithin':{'$centerSphere':[%s,%g]}}", at, size);
+    case 1:
+        return arena_format(w->arena, "{'$geoWithin':{'$geometry':%s}}", any_polygon(w, random));
+    case 2:
+        return arena_format(w->arena,
+                            "{'$geoIntersects':{'$geometry':{'type':'LineString',"
+                            "'coordinates':[%s,[2,2],[-7,7]]}}}",
+                            at);
+    default:
+        return arena_format(w->arena, "{'$geoIntersects':{'$geometry':%s}}",
+                            any_polygon(w, random));
+    }
+}
+
+/* By random ways to places; what is read in pages is what the plain walk finds. */
+static void check_regions(struct world *w, struct random *random, bool is_flat)
+{
+    for (int i = 0; i < FINDS / 2; i++) {
+        const char *path = random_chance(random, 30) ? "l.p" : "p";
+        const char *region = any_region(w, random, is_flat);
+        const char *more = random_chance(random, 50) ? ",'b':1" : "";
+        if (random_chance(random, 20))
+            compare_ways(w, random,
+                         arena_format(w->arena, "{'$or':[{'%s':%s},{'_id':7}]}", path, region));
+        else if (random_chance(random, 20))
+            compare_ways(w, random,
+                         arena_format(w->arena, "{'l':{'$elemMatch':{'p':%s}}%s}", region, more));
+        else
+            compare_ways(w, random, arena_format(w->arena, "{'%s':%s%s}", path, region, more));
+    }
+}
+
+/* The distance of a document, or INFINITY if it is none that is asked for. */
+static double distance_of(struct world *w, const struct match *match, int64_t id)
+{
+    struct matching matching = { .scratch = w->arena };
+    struct found found = world_read(w, "c", "{'_id':%d}", (int)id);
+    bool is_match;
+
+    CHECK_OK(match_document(match, &matching, found.bson, &is_match));
+    return is_match ? matching.distance : INFINITY;
+}
+
+static const char *any_nearness(struct world *w, struct random *random, bool is_flat)
+{
+    const char *at = any_position(w, random);
+    double most = pow(10, (double)random_below(random, 8));
+
+    if (is_flat)
+        return random_chance(random, 50)
+                   ? arena_format(w->arena, "{'$near':%s,'$maxDistance':%g}", at, most / 10000)
+                   : arena_format(w->arena, "{'$nearSphere':%s}", at);
+    switch (random_below(random, 3)) {
+    case 0:
+        return arena_format(w->arena, "{'$nearSphere':%s,'$minDistance':0.01}", at);
+    case 1:
+        return arena_format(w->arena,
+                            "{'$near':{'$geometry':{'type':'Point','coordinates':%s},"
+                            "'$minDistance':%g,'$maxDistance':%g}}",
+                            at, most / 100, most);
+    default:
+        return arena_format(w->arena, "{'$near':{'$geometry':{'type':'Point','coordinates':%s}}}",
+                            at);
+    }
+}
+
+static void compare_near(struct world *w, struct random *random, const char *text)
+{
+    struct find_request wanted = { .view = &view };
+    struct page page = { 0 };
+    struct fault fault = { 0 };
+    size_t expected = 0;
+    double last = 0;
+
+    CHECK_OK(filter_parse_sorting(w->arena, parse(w, text), NULL, &wanted.match, &fault));
+    for (int i = 0; i < 2 * IDS_MAX && !page.is_over; i++)
+        read_page(w, &wanted, 1 + (size_t)random_below(random, 9), &page);
+    for (int i = 0; i < DOCUMENTS; i++)
+        expected += isfinite(distance_of(w, wanted.match, i)) ? 1 : 0;
+    CHECK_THAT(page.is_over, "%s does not end", text);
+    CHECK_THAT(page.ids.count == expected, "%s gives %zu documents, %zu are asked for", text,
+               page.ids.count, expected);
+    for (size_t i = 0; i < page.ids.count; i++) {
+        double distance = distance_of(w, wanted.match, page.ids.items[i]);
+        CHECK_THAT(isfinite(distance), "%s gives %d", text, (int)page.ids.items[i]);
+        CHECK_THAT(distance >= last, "%s: row %zu is nearer than the one before", text, i);
+        last = distance;
+        for (size_t j = 0; j < i; j++)
+            CHECK_THAT(page.ids.items[i] != page.ids.items[j], "%s gives %d twice", text,
+                       (int)page.ids.items[i]);
+    }
+    CHECK_EQ(count(w, &wanted), expected, "%s", text);
+}
+
+static void run_places(uint64_t seed, const char *definitions, bool is_flat)
+{
+    struct random random = random_seeded(seed);
+    struct world w;
+
+    fill_places(&w, &random, definitions, is_flat);
+    check_regions(&w, &random, is_flat);
+    for (int i = 0; i < FINDS / 2; i++)
+        compare_near(&w, &random,
+                     arena_format(w.arena, "{'%s':%s%s}", random_chance(&random, 30) ? "l.p" : "p",
+                                  any_nearness(&w, &random, is_flat),
+                                  random_chance(&random, 30) ? ",'b':1" : ""));
+    world_close(&w);
+}
+
+TEST(mongo_find, places_on_the_globe_are_found_by_index_as_without)
+{
+    EACH_SEED(seed, 4)
+        run_places(seed,
+                   seed % 2 ? "g: p:ball missing=null; gl: l.p:ball missing=null"
+                            : "gb: b p:ball missing=null; g: p:ball b missing=null; gl: l.p:ball b "
+                              "missing=null",
+                   false);
+}
+
+TEST(mongo_find, places_in_the_plane_are_found_by_index_as_without)
+{
+    EACH_SEED(seed, 2)
+        run_places(seed, "g: p:plane missing=null; gl: l.p:plane b missing=null", true);
 }
 
 /* ---- ways ------------------------------------------------------------------------------------------- */
