@@ -376,7 +376,7 @@ static status next_of_plan(struct find *f, bool *has_out)
     }
 }
 
-static status next_row(struct find *f, bool *has_out)
+status find_next_entry(struct find *f, bool *has_out)
 {
     for (;;) {
         TRY(next_of_plan(f, has_out));
@@ -421,7 +421,7 @@ static status is_first_entry(struct find *f, bool *out)
     struct scan_entries entries;
 
     *out = true;
-    if (!f->plan.index || !f->plan.has_many)
+    if (!f->plan.index || !f->plan.has_many || f->near)
         return STATUS_OK;
     TRY(scan_entries(f->wanted.request, f->scratch, f->plan.index, f->document.bson, &entries));
     for (size_t i = 0; i < entries.count; i++) {
@@ -503,7 +503,7 @@ static status next_streamed(struct find *f, struct find_row *out, bool *has_out)
 
     *has_out = false;
     for (;;) {
-        TRY(next_row(f, &has_row));
+        TRY(find_next_entry(f, &has_row));
         if (!has_row) {
             f->is_over = true;
             return STATUS_OK;
@@ -537,10 +537,14 @@ static status collect(struct find *f)
 
     f->is_collected = true;
     for (;;) {
-        TRY(next_row(f, &has_row));
+        TRY(find_next_entry(f, &has_row));
         if (!has_row)
             break;
-        TRY(take_row(f, &row, &is_wanted));
+        is_wanted = true;
+        if (f->near)
+            TRY(find_near_look(f, &is_wanted));
+        if (is_wanted)
+            TRY(take_row(f, &row, &is_wanted));
         if (!is_wanted)
             continue;
         if (f->near && !find_near_holds(f, row.distance))
@@ -585,8 +589,10 @@ static status next_sorted(struct find *f, struct find_row *out, bool *has_out)
     *has_out = false;
     if (!f->is_collected)
         TRY(collect(f));
-    while (f->given < f->sorter.count && !*has_out)
-        TRY(load_sorted(f, &f->sorter.entries[f->given++], out, has_out));
+    for (; f->given < f->sorter.count && !*has_out; f->given++) {
+        if (!find_near_is_double(f))
+            TRY(load_sorted(f, &f->sorter.entries[f->given], out, has_out));
+    }
     if (!*has_out)
         f->is_over = !f->sorter.has_dropped;
     return STATUS_OK;
@@ -679,64 +685,4 @@ size_t find_plans(const struct find *f, const struct find_plan **out)
 const struct find_request *find_wanted(const struct find *f)
 {
     return &f->wanted;
-}
-
-/* ---- counting --------------------------------------------------------------------------------------- */
-
-static bool is_counted_by_keys(const struct find *f)
-{
-    /* Entries decide unless what is shown differs from what is stored. */
-    bool is_as_stored = f->plan.access == FIND_ACCESS_KEYS ||
-                        f->plan.access == FIND_ACCESS_POINTS || !f->wanted.view ||
-                        f->wanted.view->key_field.len;
-
-    return f->plan.is_exact && !f->plan.has_many && is_as_stored && !f->is_sorting;
-}
-
-static status count_all(struct find *f, uint64_t *out)
-{
-    struct find_row row;
-    bool has_row = true;
-
-    f->explain.is_covered = is_counted_by_keys(f);
-    while (has_row) {
-        if (f->explain.is_covered)
-            TRY(next_row(f, &has_row));
-        else
-            TRY(find_next(f, &row, &has_row));
-        *out += has_row;
-        if (f->wanted.wanted && *out == f->wanted.wanted)
-            return STATUS_OK;
-    }
-    return STATUS_OK;
-}
-
-status find_count(const struct find_request *wanted, uint64_t *count_out,
-                  struct find_explain *explain_out)
-{
-    struct find_request unordered = *wanted;
-    struct collection_figures figures;
-    struct find *find;
-
-    *count_out = 0;
-    unordered.order = NULL;
-    unordered.is_one_pass = true;
-    /* The figures are of this moment, and not of the instant of a transaction. */
-    if ((!wanted->match || wanted->match->kind == MATCH_ALWAYS) && wanted->by == FIND_ANY_WAY &&
-        !wanted->request->transaction) {
-        TRY(collection_figures(wanted->request, wanted->collection, &figures));
-        *count_out = wanted->wanted && wanted->wanted < figures.documents ? wanted->wanted
-                                                                          : figures.documents;
-        if (explain_out)
-            *explain_out = (struct find_explain){ .is_covered = true };
-        return STATUS_OK;
-    }
-    TRY(find_open(&unordered, &find));
-    status s = count_all(find, count_out);
-    if (s.code != OK) /* what it says may lie in memory of the row */
-        s = status_fail(find->home, s.code, "%s", s.message);
-    if (explain_out)
-        *explain_out = find->explain;
-    find_close(find);
-    return s;
 }

@@ -16,6 +16,9 @@
 enum { FEW_ROWS = 100, MANY_ROWS = 1000 };
 /* No ring is narrower than this part of the first one; the sorter keeps order in those that hold more. */
 enum { NARROWING_MOST = 64 };
+/* Documents of a ring that are remembered because they have several entries; more of them come twice, and are told
+ * apart when they are sorted. */
+enum { SEEN_MOST = 8192 };
 /* The width of the first ring: metres on the ball, and a part of the plane. */
 #define FIRST_METRES 250.0
 #define FIRST_PART (1.0 / 4096)
@@ -96,12 +99,66 @@ status find_near_plan(struct find *f)
     if (!f->ring_memory)
         return status_of(OUT_OF_MEMORY, "there is no memory to find documents");
     arena_reset(f->ring_memory);
+    f->seen = (struct find_seen){ 0 };
     f->ring.to = fmin(f->ring.to, f->farthest);
     wanted.ring = &f->ring;
     TRY(find_plan_make(&wanted, f->ring_memory, index, &f->plan));
     f->at = 0;
     return STATUS_OK;
 }
+
+/* ---- documents with several entries ----------------------------------------------------------------- */
+
+static bool is_key(bytes kept, struct document_key key)
+{
+    return kept.len == key.partition.len + key.id.len && bytes_starts_with(kept, key.partition) &&
+           bytes_equal(bytes_from(kept, key.partition.len), key.id);
+}
+
+static uint64_t hash_of(bytes first, bytes second)
+{
+    return bytes_hash(second, bytes_hash(first, 0));
+}
+
+/* The place of a key, or where it belongs. */
+static size_t find_seen(const struct find_seen *seen, struct document_key key)
+{
+    size_t at = (size_t)hash_of(key.partition, key.id) & (SEEN_MOST * 2 - 1);
+
+    while (seen->keys[at].len > 0 && !is_key(seen->keys[at], key))
+        at = (at + 1) & (SEEN_MOST * 2 - 1);
+    return at;
+}
+
+status find_near_look(struct find *f, bool *is_new_out)
+{
+    struct find_seen *seen = &f->seen;
+    struct buffer copy = buffer_in(f->ring_memory);
+
+    *is_new_out = true;
+    if (!f->plan.has_many)
+        return STATUS_OK;
+    if (!seen->keys)
+        TRY(ARENA_NEW(f->ring_memory, SEEN_MOST * 2, &seen->keys));
+    size_t at = find_seen(seen, f->row.key);
+    *is_new_out = seen->keys[at].len == 0;
+    if (!*is_new_out || seen->count == SEEN_MOST)
+        return STATUS_OK;
+    seen->count++;
+    buffer_append(&copy, f->row.key.partition);
+    buffer_append(&copy, f->row.key.id);
+    return buffer_finish(&copy, &seen->keys[at]);
+}
+
+bool find_near_is_double(const struct find *f)
+{
+    const struct sort_entry *entry = &f->sorter.entries[f->given];
+
+    return f->near && f->given > 0 && bytes_equal(entry->key, entry[-1].key) &&
+           bytes_equal(entry->order_key, entry[-1].order_key);
+}
+
+/* ---- rings ------------------------------------------------------------------------------------------ */
 
 bool find_near_holds(const struct find *f, double distance)
 {

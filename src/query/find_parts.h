@@ -111,6 +111,12 @@ struct find_branches {
 MUST_USE status find_branches_make(const struct find_request *wanted, struct arena *arena,
                                    struct find_branches *out);
 
+/* Keys of documents, by their hashes. */
+struct find_seen {
+    bytes *keys;
+    size_t count;
+};
+
 /* A find at work. */
 struct find {
     struct find_request wanted;
@@ -142,12 +148,20 @@ struct find {
     struct geometry_ring ring;
     double farthest, least_width;
     struct arena *ring_memory; /* of the way to its documents */
+    struct find_seen seen;     /* documents of the ring */
 };
+
+/* The next key or entry; its document is not loaded yet, unless it was named by its key. */
+MUST_USE status find_next_entry(struct find *find, bool *has_out);
 
 /* find_near.c: the ring that is looked at, and the next one */
 bool find_near_resume(struct find *find, struct reader *position);
 MUST_USE status find_near_begin(struct find *find);
 MUST_USE status find_near_plan(struct find *find);
+/* Is the document of the row one that the ring has not had yet? Some are called new twice. */
+MUST_USE status find_near_look(struct find *find, bool *is_new_out);
+/* Is the entry that comes next the same as the one before it? */
+bool find_near_is_double(const struct find *find);
 bool find_near_holds(const struct find *find, double distance);
 MUST_USE status find_near_place(struct arena *arena, double distance, bytes *out);
 /* Remembers the row that was given last, for find_position(). */
