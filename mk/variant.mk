@@ -65,6 +65,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/libmay
 # What only one measurement needs.
 $(BUILD)/bench/sql: BENCH_LDLIBS := -lpq
 $(BUILD)/bench/mongo: BENCH_LDLIBS := -lmongoc-1.0
+$(BUILD)/bench/aggregate: BENCH_LDLIBS := -lpq -lmongoc-1.0
 
 $(BUILD)/bench/%: $(BUILD)/release/obj/bench/%.o $(BUILD)/release/libmayfly.a
 	@mkdir -p $(@D)
