@@ -189,7 +189,8 @@ status scan_open_slots(struct request *request, const struct collection *collect
     TRY(scan_new(request, collection, out));
     (*out)->is_by_slot = true;
     return slot_walk_open(&(*out)->walk, request, (*out)->view, collection, request->arena,
-                          BYTES_NONE, BYTES_NONE);
+                          BYTES_NONE, BYTES_NONE,
+                          collection_size(request, collection).bytes >= SLOTS_LONG_BYTES);
 }
 
 void scan_close(struct scan *scan)

@@ -25,8 +25,6 @@
 enum {
     /* Documents that one thread looks at before others are asked. */
     ALONE_DOCUMENTS = 1000,
-    /* Living bytes of a collection from which on it is worth it. */
-    WORTH_BYTES = 4 << 20,
     /* Pieces that may be walked before the thread of the request comes to them, for each helper. */
     AHEAD = 4,
     /* Stretches that the storage gives, and into how many each is cut. */
@@ -251,7 +249,7 @@ static void run_ahead(struct sift *sift, struct piece *piece, void *tester, stru
     struct slot_walk walk;
 
     status s = slot_walk_open(&walk, sift->spec.request, sift->view, sift->spec.collection, arena,
-                              piece->start, piece->end);
+                              piece->start, piece->end, true);
     if (s.code == OK)
         s = walk_piece(sift, piece, &walk, tester);
     piece->failure = keep_failure(piece, s);
@@ -442,7 +440,7 @@ static status part(struct sift *sift)
     /* What a transaction has laid over the storage belongs to its one thread. */
     if (!engine->crew || sift->spec.request->storage != engine->storage ||
         (!engine->options.sift_alone &&
-         collection_size(sift->spec.request, sift->spec.collection).bytes < WORTH_BYTES))
+         collection_size(sift->spec.request, sift->spec.collection).bytes < SLOTS_LONG_BYTES))
         return STATUS_OK;
     TRY(make_pieces(sift));
     recruit(sift);
@@ -462,7 +460,7 @@ static status begin_walk(struct sift *sift, bytes start)
 
     sift->is_walking = true;
     return slot_walk_open(&sift->walk, sift->spec.request, sift->view, sift->spec.collection,
-                          sift->spec.request->arena, start, piece->end);
+                          sift->spec.request->arena, start, piece->end, sift->is_parted);
 }
 
 /* In vain if the helper is done meanwhile. */

@@ -9,11 +9,11 @@
 
 status slot_walk_open(struct slot_walk *walk, struct request *request, struct storage_view *view,
                       const struct collection *collection, struct arena *arena, bytes start,
-                      bytes end)
+                      bytes end, bool is_long)
 {
     const struct storage_range range = { .start = start.len ? start : BYTES_LITERAL("\x01"),
                                          .end = end,
-                                         .is_bulk = true };
+                                         .is_bulk = is_long };
 
     *walk = (struct slot_walk){
         .collection = collection, .arena = arena, .now = request->now, .failure = STATUS_OK

@@ -4,6 +4,9 @@
 
 #include "engine/state.h"
 
+/* Living bytes of a collection from which on a walk over all of it is a long one, and worth several threads. */
+enum { SLOTS_LONG_BYTES = 4 << 20 };
+
 /* In the caller's memory; belongs to one thread at a time, several may walk in one view. */
 struct slot_walk {
     const struct collection *collection;
@@ -18,10 +21,10 @@ struct slot_walk {
     status failure;
 };
 
-/* From `start` on, up to `end`; empty ones: all. */
+/* From `start` on, up to `end`; empty ones: all. `is_long`: megabytes of them are going to be walked. */
 MUST_USE status slot_walk_open(struct slot_walk *walk, struct request *request,
                                struct storage_view *view, const struct collection *collection,
-                               struct arena *arena, bytes start, bytes end);
+                               struct arena *arena, bytes start, bytes end, bool is_long);
 /* False at the end or on failure. */
 bool slot_walk_next(struct slot_walk *walk);
 MUST_USE status slot_walk_status(const struct slot_walk *walk);

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "storage/directory.h"
-#include "storage/rocksdb_backend.h"
+#include "storage/rocksdb_graves.h"
+#include "storage/rocksdb_raw.h"
 
 /* RocksDB insists on a family called default. Names are stored. */
 const char *const rocksdb_space_names[SPACE_COUNT] = {
@@ -49,6 +50,7 @@ static void rocks_close(struct storage *storage)
             rocksdb_column_family_handle_destroy(rocks->spaces[i]);
         rocksdb_close(rocks->db);
     }
+    graves_close(rocks->graves);
     ASSERT(atomic_load(&rocks->sweeps_running) == 0);
     if (rocks->options[0] != NULL)
         rocksdb_options_release(rocks);
@@ -160,6 +162,8 @@ status storage_open_rocksdb(const struct storage_options *options, struct arena 
     TRY_GOTO(directory_open(&claim, arena, &rocks->directory_fd), done);
     rocksdb_options_make(rocks, options);
     s = open_or_recover(rocks, arena);
+    if (s.code == OK && !rocks->is_read_only)
+        raw_begin(rocks);
 done:
     if (s.code == OK)
         *out = &rocks->base;

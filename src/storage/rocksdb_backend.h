@@ -5,6 +5,8 @@
  *     rocksdb_hooks.c     what RocksDB calls: counters are added, garbage is swept
  *     rocksdb_read.c      views, gets, scans
  *     rocksdb_part.c      how a range may be shared out
+ *     rocksdb_raw.c       long scans of documents from the files themselves (rocksdb_table.c, sst.c,
+ *                         rocksdb_graves.c)
  *     rocksdb_write.c     batches and commits
  *     rocksdb_space.c     giving space back, and how much there is */
 #ifndef STORAGE_ROCKSDB_BACKEND_H
@@ -32,6 +34,10 @@ struct rocksdb_storage {
     rocksdb_readoptions_t *read_newest, *pass_newest; /* the second keeps nothing in a cache */
     rocksdb_writeoptions_t *write_synced;
 
+    struct graves *graves; /* deletions of documents; NULL if it is read only */
+    /* Rows of SPACE_BODIES that were written since the last turn of the graves, and when it was last asked whether it
+     * is time for one; the committing thread's, see raw_turn(). */
+    uint64_t bodies_written, bodies_asked_at;
     _Atomic bool is_failed; /* a write failed: no more commits */
     _Atomic uint32_t body_gets;
     _Atomic bool is_bodies_cache_full;

@@ -1,12 +1,14 @@
 /* RocksDB reads: views, gets and scans.
  *
+ * Long scans of documents read the files themselves (rocksdb_raw.c) as far as they can.
+ *
  * A get takes no memory of ours for short keys; the value stays pinned where RocksDB has it. A view
  * is a snapshot with the read options that name it. A scan is an iterator that knows its bounds, so
  * that RocksDB itself stops at them and need not look at files beyond.
  *
  * Keeps: the keys that bound an iterator live as long as it does.
  * Threads: any; a scan belongs to one thread at a time. */
-#include "storage/rocksdb_backend.h"
+#include "storage/rocksdb_raw.h"
 
 /* When the cache of bodies is full, a block that comes in pushes another one out, and both cost more than to read the
  * block. Where documents are read at random among many, none of it pays; so only one of so many gets fills the
@@ -14,7 +16,7 @@
 enum { GETS_PER_FILL = 4, GETS_PER_LOOK = 1024 };
 
 struct storage_view {
-    const rocksdb_snapshot_t *snapshot;
+    struct raw_view raw;                           /* the snapshot, and what long scans share */
     rocksdb_readoptions_t *options, *pass_options; /* the second keeps nothing in a cache */
 };
 
@@ -26,11 +28,11 @@ status rocks_view_open(struct storage *storage, struct storage_view **out)
 
     if (view == NULL)
         return status_of(OUT_OF_MEMORY, "no memory for a view");
-    view->snapshot = rocksdb_create_snapshot(rocksdb_of(storage)->db);
+    raw_view_open(rocksdb_of(storage), &view->raw);
     view->options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(view->options, view->snapshot);
+    rocksdb_readoptions_set_snapshot(view->options, view->raw.snapshot);
     view->pass_options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(view->pass_options, view->snapshot);
+    rocksdb_readoptions_set_snapshot(view->pass_options, view->raw.snapshot);
     rocksdb_readoptions_set_fill_cache(view->pass_options, 0);
     *out = view;
     return STATUS_OK;
@@ -40,7 +42,8 @@ void rocks_view_close(struct storage *storage, struct storage_view *view)
 {
     rocksdb_readoptions_destroy(view->pass_options);
     rocksdb_readoptions_destroy(view->options);
-    rocksdb_release_snapshot(rocksdb_of(storage)->db, view->snapshot);
+    rocksdb_release_snapshot(rocksdb_of(storage)->db, view->raw.snapshot);
+    raw_view_close(&view->raw);
     memory_give(view);
 }
 
@@ -115,12 +118,20 @@ struct rocksdb_scan {
     struct storage_scan base;
     const struct rocksdb_storage *rocks;
     rocksdb_readoptions_t *options;
-    rocksdb_iterator_t *iterator;
+    rocksdb_iterator_t *iterator; /* NULL as long as there is the other */
+    struct raw_scan *raw;
     struct full_key start;
     struct full_key end;
+    enum storage_space space;
     bool is_reverse;
     enum scan_position position;
 };
+
+static void open_iterator(struct rocksdb_scan *scan)
+{
+    scan->iterator = rocksdb_create_iterator_cf(scan->rocks->db, scan->options,
+                                                scan->rocks->spaces[scan->space]);
+}
 
 status rocks_scan_open(struct storage *storage, struct storage_view *view, struct row_address where,
                        const struct storage_range *range, struct storage_scan **out)
@@ -139,7 +150,7 @@ status rocks_scan_open(struct storage *storage, struct storage_view *view, struc
 
     scan->options = rocksdb_readoptions_create();
     if (view != NULL)
-        rocksdb_readoptions_set_snapshot(scan->options, view->snapshot);
+        rocksdb_readoptions_set_snapshot(scan->options, view->raw.snapshot);
     if (range->is_bulk) {
         rocksdb_readoptions_set_fill_cache(scan->options, 0);
         rocksdb_readoptions_set_readahead_size(scan->options, BULK_READ_BYTES);
@@ -148,8 +159,14 @@ status rocks_scan_open(struct storage *storage, struct storage_view *view, struc
                                                 scan->start.len);
     rocksdb_readoptions_set_iterate_upper_bound(scan->options, (const char *)scan->end.data,
                                                 scan->end.len);
-    scan->iterator = rocksdb_create_iterator_cf(rocks->db, scan->options,
-                                                rocks->spaces[where.space]);
+    scan->space = where.space;
+    scan->iterator = NULL;
+    scan->raw = NULL;
+    if (view != NULL && range->is_bulk && !range->is_reverse && where.space == SPACE_BODIES)
+        scan->raw = raw_scan_open(rocks, &view->raw, full_key_bytes(&scan->start),
+                                  full_key_bytes(&scan->end));
+    if (scan->raw == NULL)
+        open_iterator(scan);
     *out = &scan->base;
     return STATUS_OK;
 }
@@ -163,10 +180,37 @@ static void place_at_beginning(struct rocksdb_scan *scan)
     scan->position = SCAN_READY;
 }
 
+/* An iterator goes on where the other scan could not. */
+static void leave_raw(struct rocksdb_scan *scan)
+{
+    bool is_done;
+    size_t len;
+
+    const bytes place = raw_scan_place(scan->raw, &is_done);
+    open_iterator(scan);
+    rocksdb_iter_seek(scan->iterator, chars_of(place), place.len);
+    scan->position = SCAN_READY;
+    if (is_done && rocksdb_iter_valid(scan->iterator)) {
+        const char *key = rocksdb_iter_key(scan->iterator, &len);
+        if (bytes_equal(bytes_of(key, len), place))
+            scan->position = SCAN_GIVEN;
+    }
+    raw_scan_close(scan->raw);
+    scan->raw = NULL;
+}
+
 bool rocks_scan_next(struct storage_scan *base, bytes *key_out, bytes *value_out)
 {
     struct rocksdb_scan *scan = (struct rocksdb_scan *)base;
 
+    if (scan->raw != NULL) {
+        const enum raw_step step = raw_scan_next(scan->raw, key_out, value_out);
+        if (step == RAW_ROW)
+            *key_out = full_key_rest(*key_out);
+        if (step != RAW_LOST)
+            return step == RAW_ROW;
+        leave_raw(scan);
+    }
     if (scan->position == SCAN_UNPLACED) {
         place_at_beginning(scan);
     } else if (scan->position == SCAN_GIVEN && rocksdb_iter_valid(scan->iterator)) {
@@ -194,6 +238,13 @@ void rocks_scan_seek(struct storage_scan *base, bytes key)
 
     full_key_make(&full, full_key_partition(start), key);
     const bytes target = full_key_bytes(&full);
+    if (scan->raw != NULL && target.len <= FULL_KEY_INLINE_BYTES) {
+        raw_scan_seek(scan->raw, target);
+        full_key_release(&full);
+        return;
+    }
+    if (scan->raw != NULL)
+        leave_raw(scan);
     /* A target on the near side of the bounds means: from the beginning. */
     if (scan->is_reverse ? bytes_compare(target, full_key_bytes(&scan->end)) >= 0
                          : bytes_compare(target, start) <= 0)
@@ -211,6 +262,8 @@ status rocks_scan_status(const struct storage_scan *base)
     const struct rocksdb_scan *scan = (const struct rocksdb_scan *)base;
     char *error = NULL;
 
+    if (scan->raw != NULL)
+        return STATUS_OK;
     rocksdb_iter_get_error(scan->iterator, &error);
     return error == NULL ? STATUS_OK : rocksdb_failure(scan->rocks, "scan", error);
 }
@@ -219,7 +272,9 @@ void rocks_scan_close(struct storage_scan *base)
 {
     struct rocksdb_scan *scan = (struct rocksdb_scan *)base;
 
-    rocksdb_iter_destroy(scan->iterator);
+    raw_scan_close(scan->raw);
+    if (scan->iterator != NULL)
+        rocksdb_iter_destroy(scan->iterator);
     rocksdb_readoptions_destroy(scan->options);
     full_key_release(&scan->start);
     full_key_release(&scan->end);

@@ -7,18 +7,25 @@
  * if RocksDB would: commits are refused (IO_ERROR: surely not written) until the server was reopened.
  *
  * Threads: a batch belongs to one thread at a time; commits take turns (the commit queue's). */
-#include "storage/rocksdb_backend.h"
+#include "storage/rocksdb_graves.h"
+#include "storage/rocksdb_raw.h"
 
 /* What RocksDB puts before the first step: a sequence number and a count. */
 enum { BATCH_HEAD_BYTES = 12 };
 
 struct storage_batch {
     rocksdb_writebatch_t *writes;
+    /* What it deletes of SPACE_BODIES. */
+    struct buried {
+        struct grave *items;
+        size_t count, room;
+    } buried;
+    size_t bodies; /* rows of that space */
 };
 
 struct storage_batch *rocks_batch_open(struct storage *storage)
 {
-    struct storage_batch *batch = memory_take(sizeof(*batch));
+    struct storage_batch *batch = memory_take_zeroed(1, sizeof(*batch));
 
     (void)storage;
     ASSERT(batch != NULL);
@@ -26,9 +33,20 @@ struct storage_batch *rocks_batch_open(struct storage *storage)
     return batch;
 }
 
+static void forget_buried(struct buried *buried)
+{
+    for (size_t i = 0; i < buried->count; i++) {
+        if (!buried->items[i].hash)
+            memory_give((void *)(uintptr_t)buried->items[i].start.data);
+    }
+    buried->count = 0;
+}
+
 void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
 {
     (void)storage;
+    forget_buried(&batch->buried);
+    memory_give(batch->buried.items);
     rocksdb_writebatch_destroy(batch->writes);
     memory_give(batch);
 }
@@ -36,6 +54,8 @@ void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
 void rocks_batch_clear(struct storage *storage, struct storage_batch *batch)
 {
     (void)storage;
+    forget_buried(&batch->buried);
+    batch->bodies = 0;
     rocksdb_writebatch_clear(batch->writes);
 }
 
@@ -55,9 +75,34 @@ void rocks_put(struct storage *storage, struct storage_batch *batch, struct row_
     struct full_key full;
 
     full_key_make(&full, where.partition, key);
+    batch->bodies += where.space == SPACE_BODIES;
     rocksdb_writebatch_put_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
                               (const char *)full.data, full.len, chars_of(value), value.len);
     full_key_release(&full);
+}
+
+static void bury(struct buried *buried, struct grave grave)
+{
+    if (buried->count == buried->room) {
+        const size_t room = buried->room ? buried->room * 2 : 16;
+        struct grave *more = memory_resize(buried->items, room * sizeof(*more));
+        ASSERT(more != NULL);
+        buried->items = more;
+        buried->room = room;
+    }
+    buried->items[buried->count++] = grave;
+}
+
+/* Both ends lie in one piece of memory. */
+static void bury_range(struct buried *buried, bytes start, bytes end)
+{
+    uint8_t *copy = memory_take(start.len + end.len);
+
+    ASSERT(copy != NULL);
+    memcpy(copy, start.data, start.len);
+    memcpy(copy + start.len, end.data, end.len);
+    bury(buried, (struct grave){ .start = bytes_of(copy, start.len),
+                                 .end = bytes_of(copy + start.len, end.len) });
 }
 
 void rocks_delete(struct storage *storage, struct storage_batch *batch, struct row_address where,
@@ -66,6 +111,9 @@ void rocks_delete(struct storage *storage, struct storage_batch *batch, struct r
     struct full_key full;
 
     full_key_make(&full, where.partition, key);
+    batch->bodies += where.space == SPACE_BODIES;
+    if (where.space == SPACE_BODIES)
+        bury(&batch->buried, (struct grave){ .hash = grave_hash(full_key_bytes(&full)) });
     rocksdb_writebatch_delete_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
                                  (const char *)full.data, full.len);
     full_key_release(&full);
@@ -79,6 +127,8 @@ void rocks_delete_range(struct storage *storage, struct storage_batch *batch,
 
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
+    if (where.space == SPACE_BODIES)
+        bury_range(&batch->buried, full_key_bytes(&full_start), full_key_bytes(&full_end));
     rocksdb_writebatch_delete_range_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
                                        (const char *)full_start.data, full_start.len,
                                        (const char *)full_end.data, full_end.len);
@@ -97,6 +147,14 @@ void rocks_add(struct storage *storage, struct storage_batch *batch, struct row_
     full_key_release(&full);
 }
 
+/* Before anybody can see the commit: see rocksdb_graves.h. */
+static void note_buried(struct rocksdb_storage *rocks, const struct storage_batch *batch)
+{
+    raw_turn(rocks, batch->bodies);
+    for (size_t i = 0; i < batch->buried.count; i++)
+        graves_add(rocks->graves, &batch->buried.items[i]);
+}
+
 status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
@@ -107,6 +165,7 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
     if (atomic_load(&rocks->is_failed))
         return status_of(IO_ERROR,
                          "an earlier write failed; see to the disk and restart the server");
+    note_buried(rocks, batch);
     rocksdb_write(rocks->db, rocks->write_synced, batch->writes, &error);
     if (error == NULL)
         return STATUS_OK;

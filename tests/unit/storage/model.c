@@ -157,6 +157,7 @@ static void step_delete_range(struct run *run, uint8_t place)
     uint8_t room[2][KEY_MAX];
 
     random_range(run, &range, room);
+    range.is_bulk = random_chance(&run->random, 50);
     storage_delete_range(run->f.storage, run->f.batch, address_of(place), range.start, range.end);
     model_remove(&run->now, model_find(&run->now, place, range.start),
                  model_find_end(&run->now, place, range.end));
@@ -237,6 +238,7 @@ static void check_scan(struct run *run, struct storage_view *view, const struct 
     bytes key, value;
 
     random_range(run, &range, room);
+    range.is_bulk = random_chance(&run->random, 50);
     size_t low = model_find(model, place, range.start);
     size_t high = model_find_end(model, place, range.end);
     CHECK_OK(storage_scan_open(run->f.storage, view, address_of(place), &range, &scan));

@@ -1,0 +1,575 @@
+/* Raw: long stretches of documents as they lie in RocksDB's files.
+ *
+ * RocksDB's iterators take a row through four layers; reading the blocks themselves takes a third of that. What a
+ * view shows is put together here from the same parts: the sorted files (rocksdb_table.c), and an iterator over the memory
+ * tables alone. Rows come from all of them by key. Of the versions of a key that are not younger than the view the
+ * youngest counts; if it is a deletion, nothing does.
+ *
+ * What lies in memory tables is younger than what lies in files, but their iterator shows only the living. Deletions
+ * that are still in memory are known by other means (rocksdb_graves.c), and so are ranges that were deleted; a row that
+ * one of them may mean is looked up by RocksDB before it is given.
+ *
+ * That files and memory tables are those of one instant is told by the number that RocksDB gives to each arrangement of
+ * them: it must be the same before the iterator was made and after the files were listed. The iterator keeps that
+ * arrangement alive, and with it all its files, until the scan is closed. The view is older than that, and
+ * RocksDB keeps everything that it shows.
+ *
+ * Whatever is not as expected (a file of another form, too many files over one key, a damaged block) means RAW_LOST, and
+ * the caller goes on with an iterator where this one stood; so what is damaged is told by RocksDB.
+ *
+ * Keeps: gives exactly the rows of an iterator over the view.
+ * Threads: any; a scan belongs to one at a time. Scans of a view share the list of its files. */
+#include "storage/rocksdb_raw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "storage/rocksdb_graves.h"
+#include "storage/rocksdb_table.h"
+
+enum {
+    MEMORY_TABLES = 3,        /* ReadTier: nothing but memory tables */
+    TRIES_MAX = 4,            /* to see one arrangement of files */
+    SOURCES_MAX = 24,         /* files that overlap at one key */
+    LIST_BYTES_MAX = 1 << 26, /* of the names and borders of all files */
+    ROWS_PER_TURN = 4096,
+};
+
+/* ---- files ---------------------------------------------------------------------------------------- */
+
+struct raw_file {
+    bytes first, last; /* keys */
+    const char *name;
+};
+
+/* The files of documents in one arrangement, by their first keys. */
+struct raw_files {
+    uint64_t arrangement;
+    unsigned holders; /* the view's lock */
+    struct arena *arena;
+    struct raw_file *files;
+    size_t count;
+};
+
+static uint64_t property(struct rocksdb_storage *rocks, const char *name)
+{
+    uint64_t value = UINT64_MAX;
+
+    rocksdb_property_int_cf(rocks->db, rocks->spaces[SPACE_BODIES], name, &value);
+    return value;
+}
+
+static uint64_t arrangement_of(struct rocksdb_storage *rocks)
+{
+    return property(rocks, "rocksdb.current-super-version-number");
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    return bytes_compare(((const struct raw_file *)a)->first, ((const struct raw_file *)b)->first);
+}
+
+static status copy_name(struct arena *arena, const char *name, const char **out)
+{
+    bytes copy;
+
+    TRY(arena_copy(arena, bytes_of(name, strlen(name) + 1), &copy));
+    *out = (const char *)copy.data;
+    return STATUS_OK;
+}
+
+static status list_files(struct raw_files *list, const rocksdb_livefiles_t *live)
+{
+    const int count = rocksdb_livefiles_count(live);
+    size_t len;
+
+    TRY(ARENA_NEW(list->arena, (size_t)count + 1, &list->files));
+    for (int i = 0; i < count; i++) {
+        struct raw_file *file = &list->files[list->count];
+        if (strcmp(rocksdb_livefiles_column_family_name(live, i),
+                   rocksdb_space_names[SPACE_BODIES]) != 0)
+            continue;
+        const char *first = rocksdb_livefiles_smallestkey(live, i, &len);
+        TRY(arena_copy(list->arena, bytes_of(first, len), &file->first));
+        const char *last = rocksdb_livefiles_largestkey(live, i, &len);
+        TRY(arena_copy(list->arena, bytes_of(last, len), &file->last));
+        TRY(copy_name(list->arena, rocksdb_livefiles_name(live, i), &file->name));
+        list->count++;
+    }
+    if (list->count > 1)
+        qsort(list->files, list->count, sizeof(*list->files), compare_files);
+    return STATUS_OK;
+}
+
+static struct raw_files *files_open(struct rocksdb_storage *rocks, uint64_t arrangement)
+{
+    struct arena *arena = arena_open(LIST_BYTES_MAX);
+    struct raw_files *list;
+
+    if (!arena)
+        return NULL;
+    const rocksdb_livefiles_t *live = rocksdb_livefiles(rocks->db);
+    status s = ARENA_NEW(arena, 1, &list);
+    if (s.code == OK) {
+        *list = (struct raw_files){ .arrangement = arrangement, .holders = 1, .arena = arena };
+        s = list_files(list, live);
+    }
+    rocksdb_livefiles_destroy(live);
+    if (s.code == OK)
+        return list;
+    arena_close(arena);
+    return NULL;
+}
+
+/* The lock of its view is held. */
+static void files_let_go(struct raw_files *list)
+{
+    if (list && --list->holders == 0)
+        arena_close(list->arena);
+}
+
+/* Those that the view knows, if nothing has changed since, or a new list. */
+static struct raw_files *files_of(struct rocksdb_storage *rocks, struct raw_view *view,
+                                  uint64_t arrangement)
+{
+    pthread_mutex_lock(&view->lock);
+    if (!view->files || view->files->arrangement != arrangement) {
+        files_let_go(view->files);
+        view->files = files_open(rocks, arrangement);
+    }
+    struct raw_files *list = view->files;
+    if (list)
+        list->holders++;
+    pthread_mutex_unlock(&view->lock);
+    return list;
+}
+
+void raw_view_open(struct rocksdb_storage *rocks, struct raw_view *view)
+{
+    *view = (struct raw_view){ 0 };
+    pthread_mutex_init(&view->lock, NULL);
+    for (int i = 0; i < TRIES_MAX && !view->has_seq; i++) {
+        if (view->snapshot)
+            rocksdb_release_snapshot(rocks->db, view->snapshot);
+        view->seq = rocksdb_get_latest_sequence_number(rocks->db);
+        view->snapshot = rocksdb_create_snapshot(rocks->db);
+        view->has_seq = view->seq == rocksdb_get_latest_sequence_number(rocks->db);
+    }
+}
+
+void raw_view_close(struct raw_view *view)
+{
+    files_let_go(view->files);
+    pthread_mutex_destroy(&view->lock);
+}
+
+/* ---- opening -------------------------------------------------------------------------------------- */
+
+/* A file whose rows may come next. */
+struct source {
+    struct table *table;
+    bytes last; /* key of the file: until then its deleted ranges count */
+    struct table_row row;
+    bool is_over;
+};
+
+struct raw_scan {
+    struct rocksdb_storage *rocks;
+    struct raw_view *view;
+    bytes start, end;
+    struct graves_seen *graves;
+    rocksdb_readoptions_t *get_options, *memory_options;
+    rocksdb_iterator_t *memory;
+    struct raw_files *list;
+
+    size_t next_file;
+    struct source sources[SOURCES_MAX];
+    size_t source_count;
+    struct source *given; /* whose row was taken last; it moves on with the next call */
+    bool is_memory_given;
+    /* As long as one file alone has rows below this key, they are its next ones; empty: it is not known. */
+    bytes alone_upto;
+    bool is_placed, is_done;
+    uint8_t place[FULL_KEY_INLINE_BYTES]; /* see raw_scan_place() */
+    size_t place_len;
+};
+
+static void place_at(struct raw_scan *scan, bytes key, bool is_done)
+{
+    ASSERT(key.len <= sizeof(scan->place));
+    memcpy(scan->place, key.data, key.len);
+    scan->place_len = key.len;
+    scan->is_done = is_done;
+}
+
+/* Memory tables and files as they are at one moment. */
+static bool pin(struct raw_scan *scan)
+{
+    struct rocksdb_storage *rocks = scan->rocks;
+
+    for (int i = 0; i < TRIES_MAX; i++) {
+        const uint64_t arrangement = arrangement_of(rocks);
+        scan->memory = rocksdb_create_iterator_cf(rocks->db, scan->memory_options,
+                                                  rocks->spaces[SPACE_BODIES]);
+        scan->list = files_of(rocks, scan->view, arrangement);
+        if (!scan->list)
+            return false;
+        if (arrangement != UINT64_MAX && arrangement == arrangement_of(rocks))
+            return true;
+        rocksdb_iter_destroy(scan->memory);
+        scan->memory = NULL;
+        pthread_mutex_lock(&scan->view->lock);
+        files_let_go(scan->list);
+        pthread_mutex_unlock(&scan->view->lock);
+        scan->list = NULL;
+    }
+    return false;
+}
+
+struct raw_scan *raw_scan_open(struct rocksdb_storage *rocks, struct raw_view *view, bytes start,
+                               bytes end)
+{
+    if (!view->has_seq || !rocks->graves || start.len > FULL_KEY_INLINE_BYTES)
+        return NULL;
+    struct raw_scan *scan = memory_take_zeroed(1, sizeof(*scan));
+    if (!scan)
+        return NULL;
+    scan->rocks = rocks;
+    scan->view = view;
+    scan->start = start;
+    scan->end = end;
+    scan->get_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(scan->get_options, view->snapshot);
+    rocksdb_readoptions_set_fill_cache(scan->get_options, 0);
+    scan->memory_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(scan->memory_options, view->snapshot);
+    rocksdb_readoptions_set_read_tier(scan->memory_options, MEMORY_TABLES);
+    rocksdb_readoptions_set_iterate_upper_bound(scan->memory_options, chars_of(end), end.len);
+    place_at(scan, start, false);
+    /* Before the files are listed: what is forgotten later may be missing there. */
+    scan->graves = graves_look(rocks->graves);
+    if (scan->graves && pin(scan))
+        return scan;
+    raw_scan_close(scan);
+    return NULL;
+}
+
+static void drop_sources(struct raw_scan *scan)
+{
+    for (size_t i = 0; i < scan->source_count; i++)
+        table_close(scan->sources[i].table);
+    scan->source_count = 0;
+    scan->given = NULL;
+}
+
+void raw_scan_close(struct raw_scan *scan)
+{
+    if (!scan)
+        return;
+    drop_sources(scan);
+    if (scan->memory)
+        rocksdb_iter_destroy(scan->memory);
+    pthread_mutex_lock(&scan->view->lock);
+    files_let_go(scan->list);
+    pthread_mutex_unlock(&scan->view->lock);
+    graves_look_away(scan->rocks->graves, scan->graves);
+    rocksdb_readoptions_destroy(scan->memory_options);
+    rocksdb_readoptions_destroy(scan->get_options);
+    memory_give(scan);
+}
+
+/* ---- placing -------------------------------------------------------------------------------------- */
+
+void raw_scan_seek(struct raw_scan *scan, bytes key)
+{
+    drop_sources(scan);
+    scan->is_placed = false;
+    place_at(scan, bytes_compare(key, scan->start) < 0 ? scan->start : key, false);
+}
+
+static bytes place_of(const struct raw_scan *scan)
+{
+    return bytes_of(scan->place, scan->place_len);
+}
+
+bytes raw_scan_place(const struct raw_scan *scan, bool *is_done_out)
+{
+    *is_done_out = scan->is_done;
+    return place_of(scan);
+}
+
+static void begin(struct raw_scan *scan)
+{
+    scan->is_placed = true;
+    scan->is_memory_given = false;
+    scan->alone_upto = BYTES_NONE;
+    scan->next_file = 0;
+    rocksdb_iter_seek(scan->memory, (const char *)scan->place, scan->place_len);
+}
+
+/* ---- sources -------------------------------------------------------------------------------------- */
+
+static bool advance(struct source *source)
+{
+    const enum sst_step step = table_next(source->table, &source->row);
+
+    source->is_over = step == SST_END;
+    return step != SST_BROKEN && (source->is_over || source->row.key.len <= FULL_KEY_INLINE_BYTES);
+}
+
+/* Files that end before the place are let go; their deleted ranges end with them. */
+static void drop_passed(struct raw_scan *scan)
+{
+    for (size_t i = 0; i < scan->source_count;) {
+        struct source *source = &scan->sources[i];
+        if (!source->is_over || bytes_compare(source->last, place_of(scan)) >= 0) {
+            i++;
+            continue;
+        }
+        table_close(source->table);
+        *source = scan->sources[--scan->source_count];
+    }
+}
+
+static bool open_file(struct raw_scan *scan, const struct raw_file *file)
+{
+    struct source *source = &scan->sources[scan->source_count];
+    char path[4096];
+
+    if (scan->source_count == SOURCES_MAX ||
+        (size_t)snprintf(path, sizeof(path), "%s%s", scan->rocks->path, file->name) >= sizeof(path))
+        return false;
+    *source = (struct source){ .last = file->last, .table = table_open(path, scan->end) };
+    if (!source->table)
+        return false;
+    scan->source_count++;
+    return table_seek(source->table, place_of(scan)) && advance(source);
+}
+
+/* The youngest version of the least key; NULL if no file has more. */
+static struct source *least_source(struct raw_scan *scan)
+{
+    struct source *least = NULL;
+
+    for (size_t i = 0; i < scan->source_count; i++) {
+        struct source *source = &scan->sources[i];
+        if (source->is_over)
+            continue;
+        const int order = least ? bytes_compare(source->row.key, least->row.key) : -1;
+        if (order < 0 || (order == 0 && source->row.seq > least->row.seq))
+            least = source;
+    }
+    return least;
+}
+
+/* Opens the files that the next row may lie in. */
+static bool find_source(struct raw_scan *scan, struct source **out)
+{
+    *out = least_source(scan);
+    while (scan->next_file < scan->list->count) {
+        const struct raw_file *file = &scan->list->files[scan->next_file];
+        if (bytes_compare(file->first, scan->end) >= 0 ||
+            (*out && bytes_compare(file->first, (*out)->row.key) > 0))
+            return true;
+        scan->next_file++;
+        if (bytes_compare(file->last, place_of(scan)) < 0)
+            continue;
+        drop_passed(scan);
+        if (!open_file(scan, file))
+            return false;
+        *out = least_source(scan);
+    }
+    return true;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------- */
+
+static bool is_suspect(const struct raw_scan *scan, bytes key)
+{
+    for (size_t i = 0; i < scan->source_count; i++) {
+        if (table_suspects(scan->sources[i].table, key))
+            return true;
+    }
+    return graves_suspect(scan->graves, key);
+}
+
+/* What RocksDB says of a row that may have been deleted. */
+static bool look_up(const struct raw_scan *scan, bytes key, bool *is_there_out)
+{
+    char *error = NULL;
+    rocksdb_pinnableslice_t *found = rocksdb_get_pinned_cf(scan->rocks->db, scan->get_options,
+                                                           scan->rocks->spaces[SPACE_BODIES],
+                                                           chars_of(key), key.len, &error);
+
+    *is_there_out = found != NULL;
+    if (found)
+        rocksdb_pinnableslice_destroy(found);
+    if (error)
+        rocksdb_free(error);
+    return error == NULL;
+}
+
+/* Is this the row of its key that the view shows? */
+static bool decide(struct raw_scan *scan, const struct table_row *row, bool *is_shown_out)
+{
+    *is_shown_out = false;
+    if (row->seq > scan->view->seq || (scan->is_done && bytes_equal(row->key, place_of(scan))))
+        return true;
+    place_at(scan, row->key, true);
+    if (row->kind == SST_DELETED || row->kind == SST_DELETED_ONCE)
+        return true;
+    *is_shown_out = true;
+    const bool is_decided = row->kind == SST_VALUE &&
+                            (!is_suspect(scan, row->key) || look_up(scan, row->key, is_shown_out));
+    scan->is_done = is_decided; /* else it is for the iterator */
+    return is_decided;
+}
+
+static bool memory_row(struct raw_scan *scan, bytes *key_out)
+{
+    size_t len;
+
+    *key_out = BYTES_NONE;
+    if (scan->is_memory_given)
+        rocksdb_iter_next(scan->memory);
+    scan->is_memory_given = false;
+    if (!rocksdb_iter_valid(scan->memory))
+        return false;
+    const char *key = rocksdb_iter_key(scan->memory, &len);
+    *key_out = bytes_of(key, len);
+    return true;
+}
+
+static enum raw_step give_memory_row(struct raw_scan *scan, bytes key, bytes *key_out,
+                                     bytes *value_out)
+{
+    if (key.len > sizeof(scan->place))
+        return RAW_LOST;
+    place_at(scan, key, true);
+    scan->is_memory_given = true;
+    *key_out = key;
+    value_out->data = (const uint8_t *)rocksdb_iter_value(scan->memory, &value_out->len);
+    return RAW_ROW;
+}
+
+static enum raw_step end_of(const struct raw_scan *scan)
+{
+    char *error = NULL;
+
+    rocksdb_iter_get_error(scan->memory, &error);
+    if (!error)
+        return RAW_END;
+    rocksdb_free(error);
+    return RAW_LOST;
+}
+
+static size_t count_sources(const struct raw_scan *scan)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < scan->source_count; i++)
+        count += !scan->sources[i].is_over;
+    return count;
+}
+
+static bytes lesser(bytes a, bytes b)
+{
+    return bytes_compare(a, b) <= 0 ? a : b;
+}
+
+/* What the next row is: of a file, of the memory tables (*source_out is NULL), or none. */
+enum choice { CHOICE_FILE, CHOICE_MEMORY, CHOICE_END, CHOICE_LOST };
+static enum choice choose(struct raw_scan *scan, bytes *in_memory, struct source **source_out)
+{
+    const bool has_memory = memory_row(scan, in_memory);
+
+    scan->alone_upto = BYTES_NONE;
+    if (!find_source(scan, source_out))
+        return CHOICE_LOST;
+    if (*source_out && bytes_compare((*source_out)->row.key, scan->end) >= 0)
+        *source_out = NULL;
+    if (has_memory && (!*source_out || bytes_compare(*in_memory, (*source_out)->row.key) <= 0))
+        return CHOICE_MEMORY;
+    if (!*source_out)
+        return CHOICE_END;
+    if (count_sources(scan) == 1) {
+        scan->alone_upto = scan->end;
+        if (scan->next_file < scan->list->count)
+            scan->alone_upto = lesser(scan->alone_upto, scan->list->files[scan->next_file].first);
+        if (has_memory)
+            scan->alone_upto = lesser(scan->alone_upto, *in_memory);
+    }
+    return CHOICE_FILE;
+}
+
+/* Moves on in the file whose row was given. Its next row is the next one of all if nothing else can come before. */
+static enum choice move_on(struct raw_scan *scan, bytes *in_memory, struct source **source_out)
+{
+    struct source *given = scan->given;
+
+    scan->given = NULL;
+    if (given && !advance(given))
+        return CHOICE_LOST;
+    if (given && !given->is_over && scan->alone_upto.len &&
+        bytes_compare(given->row.key, scan->alone_upto) < 0) {
+        *source_out = given;
+        return CHOICE_FILE;
+    }
+    return choose(scan, in_memory, source_out);
+}
+
+enum raw_step raw_scan_next(struct raw_scan *scan, bytes *key_out, bytes *value_out)
+{
+    struct source *source;
+    bool is_shown;
+    bytes in_memory;
+
+    if (!scan->is_placed)
+        begin(scan);
+    for (;;) {
+        const enum choice choice = move_on(scan, &in_memory, &source);
+        if (choice == CHOICE_LOST)
+            return RAW_LOST;
+        if (choice == CHOICE_MEMORY)
+            return give_memory_row(scan, in_memory, key_out, value_out);
+        if (choice == CHOICE_END)
+            return end_of(scan);
+        scan->given = source;
+        if (!decide(scan, &source->row, &is_shown))
+            return RAW_LOST;
+        if (!is_shown)
+            continue;
+        *key_out = source->row.key;
+        *value_out = source->row.value;
+        return RAW_ROW;
+    }
+}
+
+/* ---- deletions ------------------------------------------------------------------------------------ */
+
+/* Opening has written everything that was in the log to files; if not, nothing is known. */
+void raw_begin(struct rocksdb_storage *rocks)
+{
+    rocks->graves = graves_open(property(rocks, "rocksdb.num-entries-active-mem-table") == 0 &&
+                                property(rocks, "rocksdb.num-immutable-mem-table") == 0);
+}
+
+/* If the memory table of documents holds fewer rows than were written since the last turn, it is a younger one, and
+ * what was added before that turn is in older ones. If there are no older ones any more, it is in files. */
+static void turn(struct rocksdb_storage *rocks)
+{
+    rocks->bodies_asked_at = rocks->bodies_written;
+    if (property(rocks, "rocksdb.num-entries-active-mem-table") >= rocks->bodies_written ||
+        property(rocks, "rocksdb.num-immutable-mem-table") != 0)
+        return;
+    graves_turn(rocks->graves);
+    rocks->bodies_written = rocks->bodies_asked_at = 0;
+}
+
+void raw_turn(struct rocksdb_storage *rocks, size_t rows)
+{
+    if (rocks->bodies_written - rocks->bodies_asked_at >= ROWS_PER_TURN &&
+        !graves_are_none(rocks->graves))
+        turn(rocks);
+    rocks->bodies_written += rows;
+}
