@@ -33,6 +33,7 @@ struct answer {
 struct sides {
     mongoc_client_t *client;
     struct postgres postgres;
+    pid_t pid; /* of mayfly */
 };
 
 /* ---- loading ----------------------------------------------------------------------------------------- */
@@ -175,10 +176,15 @@ static void check_answer(const struct question *q, struct answer answer, enum si
     exit(1);
 }
 
+static double side_cpu_ms(const struct sides *sides, enum side side)
+{
+    return side == MAYFLY ? process_cpu_ms(sides->pid) : postgres_cpu_ms(&sides->postgres);
+}
+
 static void measure(struct sides *sides, const struct question *q)
 {
     const int times = (int)bench_number("TIMES", bench_is_quick() ? 3 : 7);
-    double ms[SIDES][TIMES_MAX];
+    double ms[SIDES][TIMES_MAX], cpu_ms[SIDES] = { 0 };
     char name[128], value[64];
 
     BENCH_CLAIM(times <= TIMES_MAX);
@@ -186,18 +192,22 @@ static void measure(struct sides *sides, const struct question *q)
     for (int i = -1; i < times; i++) {
         for (int turn = 0; turn < SIDES; turn++) {
             const enum side side = (i + 1 + turn) % SIDES ? POSTGRES : MAYFLY;
-            const double start = bench_now_s();
+            const double cpu = side_cpu_ms(sides, side), start = bench_now_s();
             const struct answer answer = side == MAYFLY ? ask_mayfly(sides, q)
                                                         : ask_postgres(sides, q);
             if (i >= 0)
                 ms[side][i] = (bench_now_s() - start) * 1000;
+            if (i >= 0)
+                cpu_ms[side] += (side_cpu_ms(sides, side) - cpu) / times;
             check_answer(q, answer, side);
         }
     }
     const double ours = bench_median(ms[MAYFLY], (size_t)times),
                  theirs = bench_median(ms[POSTGRES], (size_t)times);
-    printf("%-8s mayfly %8.1f ms (least %.1f), postgres %8.1f ms (least %.1f), ratio %.2f\n",
-           q->name, ours, ms[MAYFLY][0], theirs, ms[POSTGRES][0], theirs / ours);
+    printf("%-8s mayfly %8.1f ms (least %.1f, cpu %.1f), postgres %8.1f ms (least %.1f, cpu %.1f), "
+           "ratio %.2f, by processor time %.2f\n",
+           q->name, ours, ms[MAYFLY][0], cpu_ms[MAYFLY], theirs, ms[POSTGRES][0], cpu_ms[POSTGRES],
+           theirs / ours, cpu_ms[POSTGRES] / cpu_ms[MAYFLY]);
     snprintf(name, sizeof(name), "aggregate: %s, speed against PostgreSQL", q->figure);
     snprintf(value, sizeof(value), "%.2f times", theirs / ours);
     bench_figure(name, value, ">= 1 times", theirs >= ours);
@@ -273,6 +283,7 @@ int main(void)
     prepare_files(top);
     const struct bench_server server = bench_server_start(program, data);
     sides.client = connect_to(&server);
+    sides.pid = server.pid;
     compare(&sides, count);
     mongoc_client_destroy(sides.client);
     bench_server_stop(&server);

@@ -17,8 +17,6 @@
 #include "bench/sql_documents.h"
 #include "bench/sql_mayfly.h"
 
-#include <dirent.h>
-
 enum { PER_REQUEST = 100, TIMES_MAX = 2000, SIDES = 2 };
 enum side { MAYFLY, POSTGRES };
 
@@ -68,31 +66,6 @@ static void load_mayfly(struct client *client, const char *container, uint64_t c
     }
 }
 
-/* ---- processor time ---------------------------------------------------------------------------------- */
-
-/* Of all threads that a process has, in ms. */
-static double process_cpu_ms(pid_t pid)
-{
-    char path[64], file_path[PATH_MAX];
-    const struct dirent *entry;
-    double sum = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
-    BENCH_CLAIM(tasks != NULL);
-    while ((entry = readdir(tasks)) != NULL) {
-        unsigned long long ns = 0;
-        snprintf(file_path, sizeof(file_path), "%s/%s/schedstat", path, entry->d_name);
-        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(file_path, "r");
-        if (file && fscanf(file, "%llu", &ns) == 1)
-            sum += (double)ns / 1e6;
-        if (file)
-            fclose(file);
-    }
-    closedir(tasks);
-    return sum;
-}
-
 /* ---- questions --------------------------------------------------------------------------------------- */
 
 /* `from` and `upto` are what a question is about: a group, or the ends of a range of numbers. */
@@ -112,9 +85,13 @@ struct question {
 struct sides {
     struct client client;
     struct postgres postgres;
-    pid_t pids
-        [SIDES]; /* of the processes that answer; PostgreSQL has helpers beside it for long scans */
+    pid_t pid; /* of mayfly */
 };
+
+static double side_cpu_ms(const struct sides *sides, enum side side)
+{
+    return side == MAYFLY ? process_cpu_ms(sides->pid) : postgres_cpu_ms(&sides->postgres);
+}
 
 struct measured {
     double median_ms[SIDES], cpu_ms[SIDES];
@@ -175,14 +152,14 @@ static struct measured measure(struct sides *sides, const struct question *q)
         const uint64_t from = random_below(&random, q->choices);
         for (int turn = 0; turn < SIDES; turn++) {
             const enum side side = (i + before + turn) % SIDES ? POSTGRES : MAYFLY;
-            const double cpu = process_cpu_ms(sides->pids[side]), start = bench_now_s();
+            const double cpu = side_cpu_ms(sides, side), start = bench_now_s();
             struct answer answer = side == MAYFLY
                                        ? ask_mayfly(sides, q, &head, from, &measured.pages)
                                        : ask_postgres(sides, q, name, from);
             if (i >= 0)
                 times[side][i] = (bench_now_s() - start) * 1000;
             if (i >= 0)
-                measured.cpu_ms[side] += (process_cpu_ms(sides->pids[side]) - cpu) / q->times;
+                measured.cpu_ms[side] += (side_cpu_ms(sides, side) - cpu) / q->times;
             check_answer(q, answer, side);
         }
     }
@@ -358,8 +335,7 @@ int main(void)
     prepare_files(top);
     const struct bench_server server = bench_server_start(program, data);
     client_open(&sides.client, server.port);
-    sides.pids[MAYFLY] = server.pid;
-    sides.pids[POSTGRES] = PQbackendPID(sides.postgres.connection);
+    sides.pid = server.pid;
     compare(&sides, count);
     client_close(&sides.client);
     bench_server_stop(&server);

@@ -102,6 +102,12 @@ status sift_open(const struct sift_spec *spec, struct sift **out)
     return STATUS_OK;
 }
 
+bool sift_is_worth(struct request *request, const struct collection *collection)
+{
+    return request->engine->options.sift_alone ||
+           collection_size(request, collection).bytes >= SLOTS_LONG_BYTES;
+}
+
 struct sift_seen sift_seen(const struct sift *sift)
 {
     return sift->seen;
@@ -439,8 +445,7 @@ static status part(struct sift *sift)
     sift->is_parted = true;
     /* What a transaction has laid over the storage belongs to its one thread. */
     if (!engine->crew || sift->spec.request->storage != engine->storage ||
-        (!engine->options.sift_alone &&
-         collection_size(sift->spec.request, sift->spec.collection).bytes < SLOTS_LONG_BYTES))
+        !sift_is_worth(sift->spec.request, sift->spec.collection))
         return STATUS_OK;
     TRY(make_pieces(sift));
     recruit(sift);

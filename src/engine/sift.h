@@ -32,6 +32,8 @@ struct sift_spec {
     void *context;
 };
 
+/* Is the collection large enough that several threads pay? */
+bool sift_is_worth(struct request *request, const struct collection *collection);
 /* Owner: handle. */
 MUST_USE status sift_open(const struct sift_spec *spec, struct sift **out);
 /* The next document that passes; borrowed until the next call, nothing to release. */

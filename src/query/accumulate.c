@@ -307,6 +307,62 @@ status accumulate_row(const struct accumulate_home *home, const struct accumulat
     return add(home, a, state, id, value, row);
 }
 
+/* ---- merging ---------------------------------------------------------------------------------------- */
+
+bool accumulate_can_merge(const struct accumulator *a)
+{
+    return a->kind == ACCUMULATE_SUM || a->kind == ACCUMULATE_AVERAGE ||
+           a->kind == ACCUMULATE_MIN || a->kind == ACCUMULATE_MAX;
+}
+
+/* Sums of other numbers are rounded, and so depend on the order. */
+static bool is_whole(struct value value)
+{
+    return value.type == VALUE_INT32 || value.type == VALUE_INT64 || value.type == VALUE_MISSING;
+}
+
+static status merge_sum(const struct accumulate_home *home, struct accumulation *state,
+                        const struct accumulation *other, bool *is_exact_out)
+{
+    const uint64_t count = state->count + other->count;
+
+    *is_exact_out = is_whole(state->value) && is_whole(other->value);
+    if (!*is_exact_out || other->value.type == VALUE_MISSING)
+        return STATUS_OK;
+    TRY(add_number(home, state, other->value));
+    state->count = count;
+    *is_exact_out = is_whole(state->value);
+    return STATUS_OK;
+}
+
+static status merge_edge(const struct accumulate_home *home, struct accumulation *state,
+                         const struct accumulation *other, int sign, bool *is_exact_out)
+{
+    *is_exact_out = true;
+    if (!other->count)
+        return STATUS_OK;
+    /* Of equal ones the first counts, and which was first is not known. */
+    if (state->count && value_compare(other->value, state->value) == 0)
+        *is_exact_out = other->value.type == state->value.type &&
+                        bytes_equal(other->value.raw, state->value.raw);
+    return keep_edge(home, state, other->value, sign);
+}
+
+status accumulate_merge(const struct accumulate_home *home, const struct accumulator *a,
+                        struct accumulation *state, const struct accumulation *other,
+                        bool *is_exact_out)
+{
+    ASSERT(accumulate_can_merge(a));
+    if (a->kind == ACCUMULATE_SUM || a->kind == ACCUMULATE_AVERAGE)
+        return merge_sum(home, state, other, is_exact_out);
+    return merge_edge(home, state, other, a->kind == ACCUMULATE_MIN ? -1 : 1, is_exact_out);
+}
+
+bool accumulate_is_exact(const struct accumulator *a, const struct accumulation *state)
+{
+    return (a->kind != ACCUMULATE_SUM && a->kind != ACCUMULATE_AVERAGE) || is_whole(state->value);
+}
+
 /* ---- results ---------------------------------------------------------------------------------------- */
 
 static status give_list(const struct accumulate_home *home, const struct accumulation *state,

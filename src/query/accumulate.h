@@ -33,6 +33,14 @@ MUST_USE status accumulate_row(const struct accumulate_home *home, const struct 
 /* The same for a row whose value was computed before; not for those that go by an order. */
 MUST_USE status accumulate_value(const struct accumulate_home *home, const struct accumulator *a,
                                  struct accumulation *state, struct value id, struct value value);
+/* May two of them that have seen different rows be put together, whichever rows those were? */
+bool accumulate_can_merge(const struct accumulator *a);
+/* Would a merge still be exact, by what it has seen so far? */
+bool accumulate_is_exact(const struct accumulator *a, const struct accumulation *state);
+/* Puts what `other` has seen to `state`. False if the result would depend on which of them saw which rows. */
+MUST_USE status accumulate_merge(const struct accumulate_home *home, const struct accumulator *a,
+                                 struct accumulation *state, const struct accumulation *other,
+                                 bool *is_exact_out);
 /* Gives a sum at once. */
 void accumulate_put_number(struct accumulation *state, struct value number);
 MUST_USE status accumulate_result(const struct accumulate_home *home, const struct accumulator *a,

@@ -518,25 +518,16 @@ static status next_streamed(struct find *f, struct find_row *out, bool *has_out)
 
 /* ---- sorted ----------------------------------------------------------------------------------------- */
 
-/* partition length, partition, id: what finds the document again */
-static status entry_key(struct find *f, struct document_key key, bytes *out)
-{
-    struct buffer joined = buffer_in(f->scratch);
-
-    buffer_append_u32(&joined, (uint32_t)key.partition.len);
-    buffer_append(&joined, key.partition);
-    buffer_append(&joined, key.id);
-    return buffer_finish(&joined, out);
-}
-
 static status collect(struct find *f)
 {
-    struct sort_entry entry;
     struct find_row row;
-    bool has_row, is_wanted;
+    bool has_row, is_wanted, is_done = false;
+    bytes order_key;
 
     f->is_collected = true;
-    for (;;) {
+    if (is_by_slot(f) && f->branches.count == 0 && !f->near)
+        TRY(find_order_together(&f->wanted, &f->sorter, &f->explain, &is_done));
+    while (!is_done) {
         TRY(find_next_entry(f, &has_row));
         if (!has_row)
             break;
@@ -545,17 +536,12 @@ static status collect(struct find *f)
             TRY(find_near_look(f, &is_wanted));
         if (is_wanted)
             TRY(take_row(f, &row, &is_wanted));
-        if (!is_wanted)
+        if (!is_wanted || (f->near && !find_near_holds(f, row.distance)))
             continue;
-        if (f->near && !find_near_holds(f, row.distance))
-            continue;
-        TRY(f->near ? find_near_place(f->scratch, row.distance, &entry.order_key)
+        TRY(f->near ? find_near_place(f->scratch, row.distance, &order_key)
                     : order_key_scored(f->wanted.order, f->scratch, row.document, row.score.value,
-                                       &entry.order_key));
-        if (entry.order_key.len > LIMIT_QUERY_SORT_KEY_BYTES)
-            entry.order_key.len = LIMIT_QUERY_SORT_KEY_BYTES;
-        TRY(entry_key(f, row.key, &entry.key));
-        TRY(sorter_add(&f->sorter, entry));
+                                       &order_key));
+        TRY(find_order_add(&f->sorter, f->scratch, row.key, order_key));
     }
     let_go(f);
     return sorter_finish(&f->sorter);
@@ -626,6 +612,16 @@ status find_next(struct find *f, struct find_row *out, bool *has_out)
     if (f->near)
         return next_near(f, out, has_out);
     return f->is_sorting ? next_sorted(f, out, has_out) : next_streamed(f, out, has_out);
+}
+
+status find_gather(struct find *f, const struct gather *gather, bool *is_done_out)
+{
+    *is_done_out = false;
+    if (f->is_over || f->is_sorting || f->at > 0 || f->branches.count || !is_by_slot(f))
+        return STATUS_OK;
+    TRY(find_gather_all(&f->wanted, gather, &f->explain, is_done_out));
+    f->is_over = *is_done_out;
+    return STATUS_OK;
 }
 
 status find_position(struct find *f, struct arena *arena, bytes *out)

@@ -14,6 +14,7 @@
 #ifndef QUERY_FIND_H
 #define QUERY_FIND_H
 
+#include "query/gather.h"
 #include "query/match.h"
 #include "query/order.h"
 
@@ -118,6 +119,10 @@ struct find_way {
 MUST_USE status find_open(const struct find_request *wanted, struct find **out);
 /* The row is valid until the next call. */
 MUST_USE status find_next(struct find *find, struct find_row *out, bool *has_out);
+/* Before the first row of a find with is_one_pass: hands all rows to workers instead, with several threads. *is_done_out
+ * is false, and nothing has happened, where that is not possible or has failed; what was given to workers is void
+ * then. */
+MUST_USE status find_gather(struct find *find, const struct gather *gather, bool *is_done_out);
 /* Where it stands, behind the row given last; valid until the find is closed. Empty if it never moved. */
 MUST_USE status find_position(struct find *find, struct arena *arena, bytes *out);
 /* Is the document there at which the position of `wanted` stands? That of a find that does not sort. */

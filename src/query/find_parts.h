@@ -178,4 +178,16 @@ const struct find_request *find_wanted(const struct find *find);
 MUST_USE status find_plan_make(const struct find_request *wanted, struct arena *arena,
                                const struct index *resumed, struct find_plan *out);
 
+/* find_gather.c: all documents that fulfil the condition, in no order; see find_gather(). */
+MUST_USE status find_gather_all(const struct find_request *wanted, const struct gather *gather,
+                                struct find_explain *explain, bool *is_done_out);
+
+/* find_order.c: puts a document where its order key says. */
+struct sorter;
+MUST_USE status find_order_add(struct sorter *sorter, struct arena *scratch,
+                               struct document_key key, bytes order_key);
+/* Fills the sorter with the first of all documents, with several threads, and not at all if that is not possible. */
+MUST_USE status find_order_together(const struct find_request *wanted, struct sorter *sorter,
+                                    struct find_explain *explain, bool *is_done_out);
+
 #endif

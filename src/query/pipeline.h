@@ -13,6 +13,7 @@
 #ifndef QUERY_PIPELINE_H
 #define QUERY_PIPELINE_H
 
+#include "query/gather.h"
 #include "query/match.h"
 #include "query/order.h"
 #include "query/projection.h"
@@ -125,6 +126,8 @@ struct pipeline_share {
 };
 
 struct pipeline_source {
+    /* All documents, with several threads, before the first was asked for; see find_gather(). May be NULL. */
+    status (*gather)(void *context, const struct gather *gather, bool *is_done_out);
     /* The document is valid until the next call. */
     status (*next)(void *context, bytes *document_out, bool *has_out);
     /* How many there are; may be NULL. */

@@ -6,6 +6,7 @@
  *
  * Threads: a run belongs to its request. Start reading at group_fill(). */
 #include <math.h>
+#include <stdlib.h>
 
 #include "query/accumulate.h"
 
@@ -14,7 +15,7 @@ enum { BUCKETS_MIN = 256 };
 struct group {
     struct group *next; /* as they came */
     struct value id;
-    uint64_t number;
+    uint64_t first_seq; /* of its oldest document, where several threads look for it */
     struct accumulation states[];
 };
 
@@ -31,6 +32,7 @@ struct group_table {
     struct group *first, *last;
     uint64_t group_count;
     struct group *given;
+    struct group *latest; /* that a row was added to */
 };
 
 static status exhausted(struct pipeline_run *run, status s)
@@ -110,14 +112,14 @@ static status find_group(struct pipeline_run *run, struct operator* o, struct va
     *out = NULL;
     if (!entry)
         return overflow_add(run, o, encoded, row);
-    *out = entry->group;
+    *out = t->latest = entry->group;
     if (!is_new)
         return STATUS_OK;
     size_t size = sizeof(struct group) + o->stage->accumulator_count * sizeof(struct accumulation);
     TRY(exhausted(run, arena_take(o->held, size, &memory)));
     memset(memory, 0, size);
-    *out = entry->group = memory;
-    (*out)->number = t->group_count++;
+    *out = t->latest = entry->group = memory;
+    t->group_count++;
     if (t->last)
         t->last->next = *out;
     else
@@ -131,6 +133,183 @@ static struct accumulate_home home_of(struct pipeline_run *run, struct operator*
     return (struct accumulate_home){
         .run = run, .held = o->held, .scratch = o->scratch, .what = "Group"
     };
+}
+
+static status add_row(struct pipeline_run *run, struct operator* o, bytes row)
+{
+    const struct accumulate_home home = home_of(run, o);
+    const struct stage *stage = o->stage;
+    struct group *group;
+    struct value id;
+
+    arena_reset(o->scratch);
+    TRY(pipeline_compute(run, o->scratch, stage->formula, row, &id));
+    if (id.type == VALUE_MISSING)
+        id.type = VALUE_NULL;
+    TRY(find_group(run, o, id, row, &group));
+    for (size_t i = 0; group && i < stage->accumulator_count; i++)
+        TRY(accumulate_row(&home, &stage->accumulators[i], &group->states[i], group->id, row));
+    return STATUS_OK;
+}
+
+/* ---- several threads -------------------------------------------------------------------------------- */
+
+/* What all workers have seen, and whether it may be put together. */
+struct together {
+    struct pipeline_run *run;
+    struct operator* all;
+    struct pipeline stages; /* this one alone */
+    bool is_exact;
+    status failure;
+};
+
+/* The same stage once more, with memory and variables of its own. */
+struct group_worker {
+    struct together *together;
+    struct arena *arena;
+    struct pipeline_run *run;
+};
+
+static void note_first(struct group *group, uint64_t seq)
+{
+    if (group->first_seq == 0 || seq < group->first_seq)
+        group->first_seq = seq;
+}
+
+static status take_row(void *owner, const struct document *stored, bytes document)
+{
+    struct group_worker *worker = owner;
+    struct operator* o = & worker->run->operators[0];
+    bool is_exact = true;
+
+    TRY(add_row(worker->run, o, document));
+    struct group *group = o->groups->latest;
+    note_first(group, stored->seq);
+    for (size_t i = 0; i < o->stage->accumulator_count && is_exact; i++)
+        is_exact = accumulate_is_exact(&o->stage->accumulators[i], &group->states[i]);
+    return is_exact ? STATUS_OK
+                    : status_of(UNSUPPORTED, "sums that are rounded depend on the order");
+}
+
+static status merge_group(struct together *together, struct group *from)
+{
+    const struct accumulate_home home = home_of(together->run, together->all);
+    const struct stage *stage = together->all->stage;
+    struct group *group;
+
+    /* Rows that would have to wait on disk are not there any more. */
+    if (overflow_is_due(together->run, together->all))
+        return pipeline_too_much(together->run, "Group");
+    arena_reset(together->all->scratch);
+    TRY(find_group(together->run, together->all, from->id, BYTES_NONE, &group));
+    note_first(group, from->first_seq);
+    for (size_t i = 0; i < stage->accumulator_count && together->is_exact; i++)
+        TRY(accumulate_merge(&home, &stage->accumulators[i], &group->states[i], &from->states[i],
+                             &together->is_exact));
+    return STATUS_OK;
+}
+
+static void close_worker(void *owner)
+{
+    struct group_worker *worker = owner;
+    struct together *together = worker->together;
+
+    for (struct group *group = worker->run->operators[0].groups->first;
+         group && together->is_exact && together->failure.code == OK; group = group->next)
+        together->failure = merge_group(together, group);
+    pipeline_close(worker->run);
+    arena_close(worker->arena);
+}
+
+static status open_worker(void *context, void **out)
+{
+    static const struct pipeline_source none = { 0 };
+    struct together *together = context;
+    struct pipeline_source source = none;
+    struct formula_run formulas = together->run->formulas;
+    struct arena *arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+    struct group_worker *worker;
+
+    *out = NULL;
+    if (!arena)
+        return status_of(OUT_OF_MEMORY, "there is no memory for groups");
+    source.share = together->run->share;
+    source.share.held_bytes /= 2; /* there are several */
+    formulas.random = NULL;
+    status s = ARENA_NEW(arena, 1, &worker);
+    if (s.code == OK)
+        s = ARENA_NEW(arena, FORMULA_VARIABLES_MAX, &formulas.variables);
+    if (s.code == OK) {
+        memcpy(formulas.variables, together->run->formulas.variables,
+               FORMULA_VARIABLES_MAX * sizeof(*formulas.variables));
+        *worker = (struct group_worker){ .together = together, .arena = arena };
+        s = pipeline_open(&together->stages, 0, &source, &formulas, arena, &worker->run);
+    }
+    if (s.code == OK) {
+        struct operator* o = & worker->run->operators[0];
+        s = ARENA_NEW(o->held, 1, &o->groups);
+        if (s.code != OK)
+            pipeline_close(worker->run);
+    }
+    if (s.code != OK)
+        arena_close(arena);
+    else
+        *out = worker;
+    return s;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct group *left = *(struct group *const *)a, *right = *(struct group *const *)b;
+
+    return (left->first_seq > right->first_seq) - (left->first_seq < right->first_seq);
+}
+
+/* In the order of their first documents, whichever thread has met them first. */
+static status order_groups(struct pipeline_run *run, struct operator* o)
+{
+    struct group_table *t = o->groups;
+    struct group **list;
+    size_t count = 0;
+
+    TRY(exhausted(run, ARENA_NEW(o->held, (size_t)t->group_count + 1, &list)));
+    for (struct group *group = t->first; group; group = group->next)
+        list[count++] = group;
+    if (count > 1)
+        qsort(list, count, sizeof(struct group *), compare_groups);
+    for (size_t i = 0; i < count; i++)
+        list[i]->next = i + 1 < count ? list[i + 1] : NULL;
+    t->first = list[0];
+    return STATUS_OK;
+}
+
+/* Each thread groups what it meets, and the groups are put together. Where that is not possible, or the result would depend
+ * on who has met what, everything is as if it had not been tried. */
+static status fill_together(struct pipeline_run *run, struct operator* o, bool *is_done_out)
+{
+    struct together together = {
+        .run = run,
+        .all = o,
+        .stages = {.stages = o->stage, .count = 1},
+        .is_exact = true,
+        .failure = STATUS_OK
+    };
+    const struct gather gather = {
+        .open = open_worker, .take = take_row, .close = close_worker, .context = &together
+    };
+
+    *is_done_out = false;
+    for (size_t i = 0; i < o->stage->accumulator_count; i++) {
+        if (!accumulate_can_merge(&o->stage->accumulators[i]))
+            return STATUS_OK;
+    }
+    TRY(run->source.gather(run->source.context, &gather, is_done_out));
+    *is_done_out = *is_done_out && together.is_exact && together.failure.code == OK;
+    if (*is_done_out)
+        return order_groups(run, o);
+    run->refusal = 0;
+    arena_reset(o->held);
+    return exhausted(run, ARENA_NEW(o->held, 1, &o->groups));
 }
 
 /* ---- filling ---------------------------------------------------------------------------------------- */
@@ -177,9 +356,6 @@ static bool is_countable(const struct stage *stage)
 static status fill_by_rows(struct pipeline_run *run, size_t number)
 {
     struct operator* o = & run->operators[number - 1];
-    const struct accumulate_home home = home_of(run, o);
-    struct group *group;
-    struct value id;
     bool has_row;
     bytes row;
 
@@ -190,14 +366,7 @@ static status fill_by_rows(struct pipeline_run *run, size_t number)
             TRY(pipeline_pull(run, number - 1, &row, &has_row));
         if (!has_row)
             return STATUS_OK;
-        arena_reset(o->scratch);
-        TRY(pipeline_compute(run, o->scratch, o->stage->formula, row, &id));
-        if (id.type == VALUE_MISSING)
-            id.type = VALUE_NULL;
-        TRY(find_group(run, o, id, row, &group));
-        for (size_t i = 0; group && i < o->stage->accumulator_count; i++)
-            TRY(accumulate_row(&home, &o->stage->accumulators[i], &group->states[i], group->id,
-                               row));
+        TRY(add_row(run, o, row));
     }
 }
 
@@ -210,7 +379,11 @@ status group_fill(struct pipeline_run *run, size_t number)
     if (number == 1 && run->source.count && is_countable(o->stage)) {
         TRY(fill_by_count(run, o));
     } else {
-        TRY(fill_by_rows(run, number));
+        bool is_done = false;
+        if (number == 1 && run->source.gather && !overflow_is_source(o))
+            TRY(fill_together(run, o, &is_done));
+        if (!is_done)
+            TRY(fill_by_rows(run, number));
     }
     o->groups->given = o->groups->first;
     return STATUS_OK;

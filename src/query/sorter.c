@@ -119,6 +119,14 @@ status sorter_open(struct sorter *s, struct arena *arena, size_t keep, const str
     return STATUS_OK;
 }
 
+void sorter_clear(struct sorter *s)
+{
+    s->count = s->held_bytes = 0;
+    s->is_full = s->has_dropped = false;
+    for (int i = 0; i < 2; i++)
+        arena_reset(s->arenas[i]);
+}
+
 void sorter_close(struct sorter *s)
 {
     for (int i = 0; i < 2; i++) {

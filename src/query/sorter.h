@@ -36,6 +36,8 @@ struct place_key sorter_place(const struct sorter *sorter, const struct sort_ent
 MUST_USE status sorter_add(struct sorter *sorter, struct sort_entry entry);
 /* Puts in order what is there; `entries` and `count` are the answer, has_dropped tells that more follow. */
 MUST_USE status sorter_finish(struct sorter *sorter);
+/* As it was when it was opened. */
+void sorter_clear(struct sorter *sorter);
 void sorter_close(struct sorter *sorter);
 
 /* Appends the place of a value in an order: a byte for its kind, then its key as an index has it, which

@@ -94,6 +94,15 @@ static status next_found(void *context, bytes *document_out, bool *has_out)
     return STATUS_OK;
 }
 
+static status gather_found(void *context, const struct gather *gather, bool *is_done_out)
+{
+    struct aggregating *aggregating = context;
+
+    *is_done_out = false;
+    return aggregating->select ? select_gather(aggregating->select, gather, is_done_out)
+                               : STATUS_OK;
+}
+
 static status origin_found(void *context, bytes *out)
 {
     struct aggregating *aggregating = context;
@@ -159,6 +168,7 @@ static status open_run(struct aggregating *aggregating, struct command *command)
 {
     bool is_list = aggregating->is_list;
     struct pipeline_source source = { .next = is_list ? next_of_list : next_found,
+                                      .gather = is_list ? NULL : gather_found,
                                       .origin = is_list ? NULL : origin_found,
                                       .recall = is_list ? NULL : recall_found,
                                       .check = check_time,

@@ -195,6 +195,14 @@ status select_next(struct select *select, struct select_row *out, bool *has_out)
     return STATUS_OK;
 }
 
+status select_gather(struct select *select, const struct gather *gather, bool *is_done_out)
+{
+    *is_done_out = false;
+    if (explain_is_plan_only(select->command))
+        return STATUS_OK;
+    return with_fault(select, find_gather(select->find, gather, is_done_out));
+}
+
 status select_position(struct select *select, struct arena *arena, bytes *out)
 {
     return find_position(select->find, arena, out);

@@ -36,6 +36,9 @@ struct select_row {
 MUST_USE status select_open(struct command *command, const struct select_spec *spec,
                             struct select **out);
 MUST_USE status select_next(struct select *select, struct select_row *out, bool *has_out);
+/* Instead of the rows one by one: see find_gather(). */
+MUST_USE status select_gather(struct select *select, const struct gather *gather,
+                              bool *is_done_out);
 /* Where the walk stands, for select_spec.after; in `arena`. */
 MUST_USE status select_position(struct select *select, struct arena *arena, bytes *out);
 /* Is the document still there at which the position `spec->after` stands? */
