@@ -35,7 +35,7 @@ PKGS := libbson-1.0 libssl libcrypto libpcre2-8 libidn
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lbson-1.0 -lssl -lcrypto -lpcre2-8 -lidn)
 CPPFLAGS += $(PKG_CFLAGS)
-LDLIBS := $(PKG_LIBS) -lhttp_parser -lstemmer -lsnappy -lzstd -llz4 -lz -lbidgcc000 -lpthread -lm
+LDLIBS := $(PKG_LIBS) -lhttp_parser -lstemmer -lsnappy -lzstd -llz4 -lxxhash -lz -lbidgcc000 -lpthread -lm
 # RocksDB from its archive where speed counts: as a shared library it fetches its per-thread counters
 # through a call at every key comparison, a sixth of all instructions of an insert. librocksdb-dev
 # brings what the archive needs; the C++ library is named by its file, because only g++ brings the

@@ -54,6 +54,8 @@ struct graves {
 
 struct graves_seen {
     struct list *lists[LISTS];
+    bool has_any
+        [LISTS]; /* when it was looked at: what comes later is younger than the reader's view */
 };
 
 uint64_t grave_hash(bytes key)
@@ -197,6 +199,8 @@ struct graves_seen *graves_look(struct graves *graves)
     for (int i = 0; i < LISTS; i++) {
         seen->lists[i] = graves->lists[i];
         seen->lists[i]->holders++;
+        seen->has_any[i] = atomic_load(&seen->lists[i]->used) ||
+                           atomic_load(&seen->lists[i]->range_count);
         is_full = is_full || atomic_load(&seen->lists[i]->is_full);
     }
     pthread_mutex_unlock(&graves->lock);
@@ -248,13 +252,10 @@ bool graves_suspect(const struct graves_seen *seen, bytes key)
     uint64_t hash = 0;
 
     for (int i = 0; i < LISTS; i++) {
-        const struct list *list = seen->lists[i];
-        if (atomic_load_explicit(&list->used, memory_order_relaxed)) {
-            hash = hash ? hash : grave_hash(key);
-            if (has_hash(list, hash))
-                return true;
-        }
-        if (is_in_range(list, key))
+        if (!seen->has_any[i])
+            continue;
+        hash = hash ? hash : grave_hash(key);
+        if (has_hash(seen->lists[i], hash) || is_in_range(seen->lists[i], key))
             return true;
     }
     return false;

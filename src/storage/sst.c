@@ -15,8 +15,11 @@
 
 #include <lz4.h>
 
-#define XXH_INLINE_ALL
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h> /* the same by the widest instructions that the processor has */
+#else
 #include <xxhash.h>
+#endif
 
 #define MAGIC UINT64_C(0x88e241b785f4cff7)
 /* What the kind of packing adds to a checksum. */
