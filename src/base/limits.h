@@ -21,6 +21,8 @@
 /* Secondary indexes per collection, fields in one index, TTL rules (living and retired). */
 #define LIMIT_INDEXES 64
 #define LIMIT_INDEX_FIELDS 32
+/* Different ways to compare texts that a server keeps open, from its start to its end. */
+#define LIMIT_COLLATIONS 1000
 #define LIMIT_DATE_RULES 64
 /* Stored horizons of one rule before the purger must have cleaned up behind a policy change. */
 #define LIMIT_RULE_HORIZONS 64

@@ -3,7 +3,8 @@
  * First by class (all number types are one class, strings and symbols another), then inside the class.
  * Documents compare field by field: class of the value, name, value; the one that ends first is less.
  * Arrays the same without names. value/key.c writes the same order as bytes and takes the classes from
- * here.
+ * here. A collation decides between strings and symbols, however deep they lie; names of fields and code
+ * always compare by their bytes.
  *
  * Pure; callable from every thread. Recursion is bounded, because checked documents are. */
 #include "value/class.h"
@@ -12,8 +13,8 @@
 #include "value/parts.h"
 #include "value/raw.h"
 
-static int compare_in_class(struct value a, struct value b);
-static int compare_fields(bytes a, bytes b, bool with_names);
+static int compare_in_class(const struct collation *by, struct value a, struct value b);
+static int compare_fields(const struct collation *by, bytes a, bytes b, bool with_names);
 
 enum value_class value_class_of(enum value_type type)
 {
@@ -63,20 +64,25 @@ enum value_class value_class_of(enum value_type type)
 
 int value_compare(struct value a, struct value b)
 {
+    return value_compare_by(NULL, a, b);
+}
+
+int value_compare_by(const struct collation *by, struct value a, struct value b)
+{
     enum value_class class_a = value_class_of(a.type);
     enum value_class class_b = value_class_of(b.type);
 
     if (class_a != class_b)
         return class_a < class_b ? -1 : 1;
-    return compare_in_class(a, b);
+    return compare_in_class(by, a, b);
 }
 
 int document_compare(bytes a, bytes b)
 {
-    return compare_fields(a, b, true);
+    return compare_fields(NULL, a, b, true);
 }
 
-static int compare_fields(bytes a, bytes b, bool with_names)
+static int compare_fields(const struct collation *by, bytes a, bytes b, bool with_names)
 {
     struct document_walk walk_a = document_fields(a);
     struct document_walk walk_b = document_fields(b);
@@ -94,7 +100,7 @@ static int compare_fields(bytes a, bytes b, bool with_names)
             return class_left < class_right ? -1 : 1;
         int order = with_names ? bytes_compare(left.name, right.name) : 0;
         if (order == 0)
-            order = compare_in_class(left.value, right.value);
+            order = compare_in_class(by, left.value, right.value);
         if (order != 0)
             return order;
     }
@@ -157,7 +163,12 @@ static int compare_scoped_code(struct value a, struct value b)
     return order != 0 ? order : document_compare(left.scope, right.scope);
 }
 
-static int compare_in_class(struct value a, struct value b)
+static int compare_text(const struct collation *by, bytes a, bytes b)
+{
+    return by ? collation_compare(by, a, b) : bytes_compare(a, b);
+}
+
+static int compare_in_class(const struct collation *by, struct value a, struct value b)
 {
     switch (value_class_of(a.type)) {
     case CLASS_MIN_KEY:
@@ -168,12 +179,13 @@ static int compare_in_class(struct value a, struct value b)
     case CLASS_NUMBER:
         return number_compare(a, b);
     case CLASS_STRING:
+        return compare_text(by, value_text(a), value_text(b));
     case CLASS_CODE:
         return bytes_compare(value_text(a), value_text(b));
     case CLASS_DOCUMENT:
-        return compare_fields(a.raw, b.raw, true);
+        return compare_fields(by, a.raw, b.raw, true);
     case CLASS_ARRAY:
-        return compare_fields(a.raw, b.raw, false);
+        return compare_fields(by, a.raw, b.raw, false);
     case CLASS_BINARY:
         return compare_binary(a, b);
     case CLASS_OBJECT_ID:

@@ -17,6 +17,7 @@
  *   document   each field as class of its value, bytes of its name, value; then 01.
  *   array      each element as value; then 01.
  *   code with scope: bytes, then as document without its class.
+ * With a collation a string or symbol is the key that the collation makes of it (collation.c) instead, as bytes.
  *
  * This layout is stored and must never change. Pure; callable from every thread. */
 #include "value/key.h"
@@ -26,19 +27,27 @@
 #include "value/parts.h"
 #include "value/raw.h"
 
-static void append_ascending(struct buffer *out, struct value value);
+static void append_ascending(struct buffer *out, const struct collation *by, struct value value);
 static void append_plain(struct buffer *out, bytes plain);
+static void append_text(struct buffer *out, const struct collation *by, bytes text);
 static void append_number(struct buffer *out, struct value value);
 static void append_unsigned(struct buffer *out, uint64_t integer);
 static void append_signed(struct buffer *out, int64_t integer);
-static void append_fields(struct buffer *out, bytes document, bool with_names);
+static void append_fields(struct buffer *out, const struct collation *by, bytes document,
+                          bool with_names);
 static void mirror(struct buffer *out, size_t from);
 
 void key_append_value(struct buffer *out, struct value value, enum key_order order)
 {
+    key_append_value_by(out, NULL, value, order);
+}
+
+void key_append_value_by(struct buffer *out, const struct collation *by, struct value value,
+                         enum key_order order)
+{
     size_t start = out->len;
 
-    append_ascending(out, value);
+    append_ascending(out, by, value);
     if (order == KEY_DESCENDING)
         mirror(out, start);
 }
@@ -84,10 +93,10 @@ static void append_scoped_code(struct buffer *out, struct value value)
     struct value_scoped_code scoped = value_scoped_code(value);
 
     append_plain(out, scoped.code);
-    append_fields(out, scoped.scope, true);
+    append_fields(out, NULL, scoped.scope, true);
 }
 
-static void append_ascending(struct buffer *out, struct value value)
+static void append_ascending(struct buffer *out, const struct collation *by, struct value value)
 {
     enum value_class class = value_class_of(value.type);
 
@@ -104,14 +113,16 @@ static void append_ascending(struct buffer *out, struct value value)
     case CLASS_NUMBER:
         return;
     case CLASS_STRING:
+        append_text(out, by, value_text(value));
+        return;
     case CLASS_CODE:
         append_plain(out, value_text(value));
         return;
     case CLASS_DOCUMENT:
-        append_fields(out, value.raw, true);
+        append_fields(out, by, value.raw, true);
         return;
     case CLASS_ARRAY:
-        append_fields(out, value.raw, false);
+        append_fields(out, by, value.raw, false);
         return;
     case CLASS_BINARY:
         append_binary(out, value);
@@ -140,7 +151,8 @@ static void append_ascending(struct buffer *out, struct value value)
     }
 }
 
-static void append_fields(struct buffer *out, bytes document, bool with_names)
+static void append_fields(struct buffer *out, const struct collation *by, bytes document,
+                          bool with_names)
 {
     struct document_walk walk = document_fields(document);
     struct field field;
@@ -150,7 +162,7 @@ static void append_fields(struct buffer *out, bytes document, bool with_names)
             append_class(out, value_class_of(field.value.type));
             append_plain(out, field.name);
         }
-        append_ascending(out, field.value);
+        append_ascending(out, by, field.value);
     }
     buffer_append_byte(out, KEY_END);
 }
@@ -184,6 +196,42 @@ static void append_plain(struct buffer *out, bytes plain)
     }
     buffer_append(out, bytes_from(plain, start));
     buffer_append_byte(out, KEY_END);
+}
+
+/* What was appended since `from` as append_plain would have done it, in its place. */
+static void escape(struct buffer *out, size_t from)
+{
+    size_t more = 1, at = out->len;
+
+    for (size_t i = from; !out->is_failed && i < at; i++)
+        more += is_escaped(out->data[i]);
+    if (out->is_failed || !buffer_reserve(out, more))
+        return;
+    out->len += more;
+    size_t to = out->len;
+    out->data[--to] = KEY_END;
+    while (at-- > from) {
+        uint8_t byte = out->data[at];
+        if (!is_escaped(byte)) {
+            out->data[--to] = byte;
+            continue;
+        }
+        bool is_high = byte >= KEY_ESCAPE_HIGH;
+        out->data[--to] = (uint8_t)(is_high ? byte - KEY_ESCAPE_HIGH + 1 : byte + 1);
+        out->data[--to] = is_high ? KEY_ESCAPE_HIGH : KEY_ESCAPE_LOW;
+    }
+}
+
+static void append_text(struct buffer *out, const struct collation *by, bytes text)
+{
+    size_t from = out->len;
+
+    if (!by) {
+        append_plain(out, text);
+        return;
+    }
+    collation_append_key(by, out, text);
+    escape(out, from);
 }
 
 /* `count` groups, the most significant first. */

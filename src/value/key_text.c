@@ -16,6 +16,7 @@
 struct key_reader {
     bytes rest;
     uint8_t mask;
+    bool is_collated;
 };
 
 static bool take(struct key_reader *reader, uint8_t *out)
@@ -77,17 +78,30 @@ static void write_text(struct buffer *out, struct key_reader *reader)
     buffer_append_byte(out, '"');
 }
 
-static void write_object_id(struct buffer *out, struct key_reader *reader)
+static void write_digits(struct buffer *out, struct key_reader *reader)
 {
     uint8_t byte, second;
 
-    buffer_append_text(out, "ObjectId('");
     while (take(reader, &byte) && byte != KEY_END) {
         if ((byte == KEY_ESCAPE_LOW || byte == KEY_ESCAPE_HIGH) && take(reader, &second))
             byte = (uint8_t)(byte == KEY_ESCAPE_LOW ? second - 1 : KEY_ESCAPE_HIGH + second - 1);
         buffer_append_format(out, "%02x", byte);
     }
+}
+
+static void write_object_id(struct buffer *out, struct key_reader *reader)
+{
+    buffer_append_text(out, "ObjectId('");
+    write_digits(out, reader);
     buffer_append_text(out, "')");
+}
+
+/* What a collation has made of a text is no text. */
+static void write_collated(struct buffer *out, struct key_reader *reader)
+{
+    buffer_append_text(out, "\"0x");
+    write_digits(out, reader);
+    buffer_append_byte(out, '"');
 }
 
 /* The magnitude cut to a double: nine groups, the last ones left out where they are zero. */
@@ -164,7 +178,10 @@ static void write_class(struct buffer *out, struct key_reader *reader, uint8_t c
         buffer_append_text(out, "null");
         return;
     case CLASS_STRING:
-        write_text(out, reader);
+        if (reader->is_collated)
+            write_collated(out, reader);
+        else
+            write_text(out, reader);
         return;
     case CLASS_OBJECT_ID:
         write_object_id(out, reader);
@@ -222,7 +239,9 @@ static void write_limit(struct buffer *out, uint8_t class, bool is_high)
 
 void key_write_bound(struct buffer *out, const struct key_bound *bound, enum key_order order)
 {
-    struct key_reader reader = { .rest = bound->key, .mask = order == KEY_DESCENDING ? 0xFF : 0 };
+    struct key_reader reader = { .rest = bound->key,
+                                 .mask = order == KEY_DESCENDING ? 0xFF : 0,
+                                 .is_collated = bound->is_collated };
     bool is_limit = bound->key.len == 1 && !bound->is_point;
     uint8_t class;
 

@@ -6,6 +6,7 @@
 #define VALUE_VALUE_H
 
 #include "base/base.h"
+#include "value/collation.h"
 
 /* BSON's own type bytes; VALUE_MISSING is not a BSON type and stands for "not there". */
 enum value_type {
@@ -139,6 +140,8 @@ int value_compare(struct value a, struct value b);
 int document_compare(bytes a, bytes b);
 /* One number for a value, the same for equal values; others may share it, because fractions are cut off. */
 MUST_USE status value_digest(struct arena *arena, struct value value, int64_t *out);
+/* The same with strings and symbols, however deep, in the order of a collation; NULL: by their bytes. */
+int value_compare_by(const struct collation *by, struct value a, struct value b);
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
 
@@ -225,6 +228,9 @@ enum key_order { KEY_ASCENDING, KEY_DESCENDING };
  * another one, so encodings may be put one behind the other. VALUE_MISSING and VALUE_UNDEFINED have
  * encodings of their own class; every BSON type can be encoded. */
 void key_append_value(struct buffer *out, struct value value, enum key_order order);
+/* The same for value_compare_by's order. */
+void key_append_value_by(struct buffer *out, const struct collation *by, struct value value,
+                         enum key_order order);
 /* The same for a plain byte string that is not a value (names, paths, ids): escaped and terminated. */
 void key_append_bytes(struct buffer *out, bytes plain);
 /* Reads back what key_append_bytes wrote; CORRUPT otherwise. Advances `key` behind it. */
@@ -237,12 +243,12 @@ size_t key_value_length(bytes key, enum key_order order);
 MUST_USE status key_take_value(struct arena *arena, bytes *key, enum key_order order,
                                struct value *out, bool *is_kept_out);
 
-/* One end of a stretch of encoded values. */
+/* One end of a stretch of encoded values: empty is no bound; one byte that is no point is where a kind begins, or the next. */
 struct key_bound {
-    bytes
-        key; /* empty: no bound. One byte alone that is no point: where a kind begins, or the next one */
-    bool is_end;   /* otherwise the start */
-    bool is_point; /* the key is a value */
+    bytes key;
+    bool is_end;      /* otherwise the start */
+    bool is_point;    /* the key is a value */
+    bool is_collated; /* texts are keys of a collation */
 };
 /* As people read it: 5, "abc", new Date(0), MinKey. */
 void key_write_bound(struct buffer *out, const struct key_bound *bound, enum key_order order);
