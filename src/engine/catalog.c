@@ -86,7 +86,7 @@ status collection_clone(struct engine *engine, const struct collection *source,
     row_write_collection(&entry, source);
     TRY_GOTO(buffer_finish(&entry, &encoded), failed);
     TRY_GOTO(ARENA_NEW(memory, 1, out), failed);
-    TRY_GOTO(row_read_collection(memory, encoded, *out), failed);
+    TRY_GOTO(row_read_collection(memory, engine->collations, encoded, *out), failed);
     collection_attach(engine, *out, source->state);
     (*out)->version = source->version + 1;
     return STATUS_OK;
@@ -275,7 +275,7 @@ static status load_collection(struct engine *engine, bytes value, struct collect
     if (!memory)
         return status_of(OUT_OF_MEMORY, "the server has no memory for the catalog");
     TRY_GOTO(ARENA_NEW(memory, 1, out), failed);
-    TRY_GOTO(row_read_collection(memory, value, *out), failed);
+    TRY_GOTO(row_read_collection(memory, engine->collations, value, *out), failed);
     TRY_GOTO(collection_state_open((*out)->id, &state), failed);
     collection_attach(engine, *out, state);
     atomic_store(&state->current, *out);

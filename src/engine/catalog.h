@@ -42,9 +42,10 @@ struct index_definition {
                      * nothing at a path; see index_paths.c */
     bool
         is_ranked; /* of fields: one entry for each document, ordered by kinds first; see index_ranked.c */
-    int32_t expire_after_s; /* INDEX_NO_EXPIRY, or a TTL index (one field) */
-    bytes predicate;        /* of a partial index; handed to engine_options.predicate */
-    bytes options;          /* opaque, kept for the face that made it */
+    int32_t expire_after_s;            /* INDEX_NO_EXPIRY, or a TTL index (one field) */
+    const struct collation *collation; /* of fields: how texts are ordered; NULL: by their bytes */
+    bytes predicate;                   /* of a partial index; handed to engine_options.predicate */
+    bytes options;                     /* opaque, kept for the face that made it */
     size_t field_count;
     const struct index_field *fields;
     /* INDEX_PATHS: patterns such as / * (all below), /a/b/?, /list/[]/name/?; the longest match wins. */
@@ -75,6 +76,8 @@ struct collection_definition {
     bytes options; /* opaque, kept for the faces */
     size_t partition_path_count;
     const bytes *partition_paths; /* dotted */
+    /* How the texts of ids are told apart: those that it calls equal are one key. NULL: by their bytes. */
+    const struct collation *collation;
 };
 
 /* settled_at of a descriptor that is not being changed, and for the moment in which the clock is read. */

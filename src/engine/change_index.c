@@ -66,8 +66,12 @@ static status check_index(struct engine *engine, struct arena *arena, const stru
             return status_of(INVALID, "an index over path patterns has no ranks");
         if (definition->is_unique)
             return status_of(INVALID, "an index over path patterns cannot be unique");
+        if (definition->collation)
+            return status_of(INVALID, "an index over path patterns orders texts by their bytes");
         return index_check_patterns(arena, definition);
     }
+    if (definition->is_ranked && definition->collation)
+        return status_of(INVALID, "a ranked index orders texts by their bytes");
     if (definition->is_shaped)
         return status_of(INVALID, "only an index over path patterns has shapes");
     if (definition->is_ranked &&

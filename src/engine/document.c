@@ -43,7 +43,7 @@ status document_key_make(struct arena *arena, const struct collection *collectio
         TRY(path_parse(arena, collection->definition.partition_paths[i], &path));
         key_append_value(&partition, value_at(document, path), KEY_ASCENDING);
     }
-    key_append_value(&encoded_id, id, KEY_ASCENDING);
+    key_append_value_by(&encoded_id, collection->definition.collation, id, KEY_ASCENDING);
     TRY(buffer_finish(&partition, &out->partition));
     TRY(buffer_finish(&encoded_id, &out->id));
     if (out->partition.len + out->id.len > LIMIT_KEY_BYTES)

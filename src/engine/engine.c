@@ -144,6 +144,10 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
 
     if (!engine)
         return NULL;
+    if (collations_open(&engine->collations).code != OK) {
+        memory_give(engine);
+        return NULL;
+    }
     engine->storage = storage;
     engine->sweep = sweep;
     engine->options = *options;
@@ -196,6 +200,7 @@ static void engine_free(struct engine *engine)
     pthread_mutex_destroy(&engine->change_lock);
     transactions_destroy(&engine->transactions);
     latches_destroy(&engine->latches);
+    collations_close(engine->collations);
     memory_give(engine);
 }
 
@@ -269,6 +274,11 @@ void engine_close(struct engine *engine)
 struct clock *engine_clock(struct engine *engine)
 {
     return engine->options.clock;
+}
+
+struct collations *engine_collations(struct engine *engine)
+{
+    return engine->collations;
 }
 
 uint64_t engine_last_seq(const struct engine *engine)

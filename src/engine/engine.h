@@ -90,6 +90,8 @@ void request_end(struct request *request);
 void request_loosen(struct request *request);
 
 struct clock *engine_clock(struct engine *engine);
+/* Where all collations come from that indexes and collections of this engine have. */
+struct collations *engine_collations(struct engine *engine);
 /* Number of the last write that a new scan of the request would see. */
 uint64_t request_last_seq(const struct request *request);
 /* Number of the last durable write. */

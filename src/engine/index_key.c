@@ -137,7 +137,7 @@ static status append_part(struct expansion *expansion, size_t field, struct valu
         value = (struct value){ .type = VALUE_NULL };
     if (definition->fields[field].part == PART_HASHED)
         return index_append_hash(key, value);
-    key_append_value(key, value, definition->fields[field].order);
+    key_append_value_by(key, definition->collation, value, definition->fields[field].order);
     return STATUS_OK;
 }
 
@@ -429,11 +429,11 @@ const struct index *index_by_id(const struct collection *collection, uint32_t id
 
 /* The value at the front of the encoded entry, among those that the path leads to. */
 static struct value value_of_entry(struct arena *arena, const struct path_values *reached,
-                                   enum key_order order, bytes entry)
+                                   const struct collation *by, enum key_order order, bytes entry)
 {
     for (size_t i = 0; i < reached->count; i++) {
         struct buffer encoded = buffer_in(arena);
-        key_append_value(&encoded, reached->items[i], order);
+        key_append_value_by(&encoded, by, reached->items[i], order);
         if (!encoded.is_failed && bytes_starts_with(entry, bytes_of(encoded.data, encoded.len)))
             return reached->items[i];
     }
@@ -453,7 +453,8 @@ status index_entry_values(struct arena *arena, const struct index *index, bytes 
         enum key_order order = definition->fields[i].order;
         struct path_values reached;
         TRY(path_collect(arena, index->paths[i], document, &reached));
-        struct value value = entry.len > 0 ? value_of_entry(arena, &reached, order, entry)
+        struct value value = entry.len > 0 ? value_of_entry(arena, &reached, definition->collation,
+                                                            order, entry)
                                            : reached.items[0];
         if (value.type == VALUE_MISSING || value.type == VALUE_UNDEFINED)
             value = (struct value){ .type = VALUE_NULL };

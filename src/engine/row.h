@@ -142,6 +142,7 @@ bool row_read_state(bytes value, struct row_state *out);
 
 /* The catalog entry of one collection; everything read is in `memory`. */
 void row_write_collection(struct buffer *out, const struct collection *collection);
-MUST_USE status row_read_collection(struct arena *memory, bytes value, struct collection *out);
+MUST_USE status row_read_collection(struct arena *memory, struct collations *collations,
+                                    bytes value, struct collection *out);
 
 #endif

@@ -8,6 +8,8 @@
  * and a date rule is
  *   number(1) acting(1) partial(1) index(4) ttl ms(8) created seq(8) retired seq(8) path predicate
  *   horizons: upto(8) seq(8)
+ * Behind all of it, if the flags say that there are collations: that of the collection, and that of each index, as
+ * texts (value/collation.h); an empty one is none.
  *
  * Reading trusts nothing: counts are checked against the limits before memory is taken. */
 #include "engine/index.h"
@@ -15,7 +17,7 @@
 
 /* The second is written only where an index has computed parts, so that programs that do not know them refuse it. */
 enum { FORMAT = 1, FORMAT_PARTS = 2 };
-enum { COLLECTION_MIXED = 1, COLLECTION_NEEDS_CLEAN_UP = 2 };
+enum { COLLECTION_MIXED = 1, COLLECTION_NEEDS_CLEAN_UP = 2, COLLECTION_COLLATED = 4 };
 enum {
     INDEX_UNIQUE = 1,
     INDEX_SPARSE = 2,
@@ -117,6 +119,20 @@ static void write_rule(struct buffer *out, const struct date_rule *rule)
     }
 }
 
+static bool has_collations(const struct collection *collection)
+{
+    bool has = collection->definition.collation != NULL;
+
+    for (size_t i = 0; i < collection->index_count && !has; i++)
+        has = collection->indexes[i].definition.collation != NULL;
+    return has;
+}
+
+static void write_collation(struct buffer *out, const struct collation *collation)
+{
+    write_text(out, collation ? collation_stored(collation) : BYTES_NONE);
+}
+
 void row_write_collection(struct buffer *out, const struct collection *collection)
 {
     const struct collection_definition *definition = &collection->definition;
@@ -125,9 +141,9 @@ void row_write_collection(struct buffer *out, const struct collection *collectio
     buffer_append_byte(out, with_parts ? FORMAT_PARTS : FORMAT);
     buffer_append_u32(out, collection->id);
     buffer_append_u64(out, collection->version);
-    buffer_append_byte(out,
-                       (uint8_t)((collection->is_mixed ? COLLECTION_MIXED : 0) |
-                                 (collection->needs_clean_up ? COLLECTION_NEEDS_CLEAN_UP : 0)));
+    buffer_append_byte(out, (uint8_t)((collection->is_mixed ? COLLECTION_MIXED : 0) |
+                                      (collection->needs_clean_up ? COLLECTION_NEEDS_CLEAN_UP : 0) |
+                                      (has_collations(collection) ? COLLECTION_COLLATED : 0)));
     buffer_append_u32(out, (uint32_t)collection->policy.default_ttl);
     buffer_append_u64(out, (uint64_t)collection->policy.inheriting_horizon);
     buffer_append_u64(out, (uint64_t)collection->policy.own_horizon);
@@ -142,6 +158,11 @@ void row_write_collection(struct buffer *out, const struct collection *collectio
     buffer_append_u16(out, (uint16_t)collection->policy.rule_count);
     for (size_t i = 0; i < collection->policy.rule_count; i++)
         write_rule(out, &collection->policy.rules[i]);
+    if (!has_collations(collection))
+        return;
+    write_collation(out, definition->collation);
+    for (size_t i = 0; i < collection->index_count; i++)
+        write_collation(out, collection->indexes[i].definition.collation);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------- */
@@ -150,7 +171,9 @@ void row_write_collection(struct buffer *out, const struct collection *collectio
 struct entry_reader {
     struct arena *memory;
     struct reader in;
-    status failure; /* of memory */
+    struct collations *collations;
+    bool is_collated;
+    status failure; /* of memory, or of a collation */
     bool has_parts; /* of the second format */
 };
 
@@ -316,6 +339,7 @@ static void read_head(struct entry_reader *entry, struct collection *out)
     uint8_t flags = reader_byte(&entry->in);
     out->is_mixed = flags & COLLECTION_MIXED;
     out->needs_clean_up = flags & COLLECTION_NEEDS_CLEAN_UP;
+    entry->is_collated = flags & COLLECTION_COLLATED;
     out->policy.default_ttl = definition->default_ttl = (int32_t)reader_u32(&entry->in);
     out->policy.inheriting_horizon = (time_ms)reader_u64(&entry->in);
     out->policy.own_horizon = (time_ms)reader_u64(&entry->in);
@@ -327,9 +351,22 @@ static void read_head(struct entry_reader *entry, struct collection *out)
                                              &definition->partition_path_count);
 }
 
-status row_read_collection(struct arena *memory, bytes value, struct collection *out)
+static const struct collation *read_collation(struct entry_reader *entry)
 {
-    struct entry_reader entry = { .memory = memory, .in = reader_of(value), .failure = STATUS_OK };
+    const struct collation *found = NULL;
+    bytes stored = reader_bytes(&entry->in, reader_u32(&entry->in));
+
+    if (is_sound(entry))
+        note(entry, collations_find_stored(entry->collations, entry->memory, stored, &found));
+    return found;
+}
+
+status row_read_collection(struct arena *memory, struct collations *collations, bytes value,
+                           struct collection *out)
+{
+    struct entry_reader entry = {
+        .memory = memory, .in = reader_of(value), .collations = collations, .failure = STATUS_OK
+    };
 
     *out = (struct collection){ .memory = memory };
     uint8_t format = reader_byte(&entry.in);
@@ -348,6 +385,12 @@ status row_read_collection(struct arena *memory, bytes value, struct collection 
     out->policy.rules = read_array(&entry, out->policy.rule_count, sizeof(*out->policy.rules));
     for (size_t i = 0; i < out->policy.rule_count && is_sound(&entry); i++)
         read_rule(&entry, &out->policy.rules[i]);
+    if (entry.is_collated)
+        out->definition.collation = read_collation(&entry);
+    for (size_t i = 0; entry.is_collated && i < out->index_count && is_sound(&entry); i++)
+        indexes[i].definition.collation = read_collation(&entry);
+    if (is_sound(&entry) && entry.is_collated != has_collations(out))
+        entry.in.is_failed = true;
     if (entry.failure.code != OK)
         return entry.failure;
     if (!reader_is_done(&entry.in))

@@ -121,6 +121,7 @@ struct engine {
     struct latches latches;
     struct recall *recall; /* NULL if others may write to the storage */
     struct crew *crew;     /* NULL: nobody helps */
+    struct collations *collations;
 
     _Atomic(struct catalog *) catalog;
     pthread_mutex_t change_lock; /* one change of the catalog at a time */

@@ -131,7 +131,8 @@ static status keep_edge(const struct accumulate_home *home, struct accumulation 
 {
     if (formula_is_null(value))
         return STATUS_OK;
-    if (state->count && sign * value_compare(value, state->value) <= 0)
+    if (state->count &&
+        sign * value_compare_by(home->run->formulas.collation, value, state->value) <= 0)
         return STATUS_OK;
     state->count = 1;
     return keep_value(home, state, value);
@@ -169,7 +170,7 @@ static status push_new(const struct accumulate_home *home, struct accumulation *
     if (value.type == VALUE_MISSING)
         return STATUS_OK;
     TRY(need_more(home, state));
-    key_append_value(&key, value, KEY_ASCENDING);
+    key_append_value_by(&key, home->run->formulas.collation, value, KEY_ASCENDING);
     TRY(buffer_finish(&key, &encoded));
     TRY(exhausted(home, set_add(&state->more->set, encoded, &number, &is_new)));
     return is_new ? push(home, state, value) : STATUS_OK;
@@ -237,8 +238,8 @@ static status add_to_rated(const struct accumulate_home *home, const struct accu
         TRY(begin_rated(home, a, state, id));
     }
     if (is_edge) {
-        key_append_value(&built, value,
-                         a->kind == ACCUMULATE_MAX_N ? KEY_DESCENDING : KEY_ASCENDING);
+        key_append_value_by(&built, home->run->formulas.collation, value,
+                            a->kind == ACCUMULATE_MAX_N ? KEY_DESCENDING : KEY_ASCENDING);
         TRY(buffer_finish(&built, &key));
     } else if (a->order) {
         status s = order_key(a->order, home->scratch, row, &key);

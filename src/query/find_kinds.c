@@ -206,8 +206,8 @@ status find_part_ranges(const struct find_request *wanted, struct arena *arena,
     *out = NULL;
     switch (field->part) {
     case PART_VALUE:
-        return find_ranges_of(arena, wanted->match, field->path, field->order, part->is_single,
-                              out);
+        return find_ranges_of(arena, wanted->match, field->path, part->index->definition.collation,
+                              field->order, part->is_single, out);
     case PART_HASHED:
         return find_ranges_hashed(arena, wanted->match, field->path, out);
     case PART_CELLS:

@@ -27,9 +27,11 @@ struct find_ranges {
 };
 
 /* What the condition says about one path; *out is NULL if nothing. is_single: a document has one entry, so that
- * several leaves may be put together. Encoded in `order`. */
+ * several leaves may be put together. Encoded in `order`, with texts by the collation `by`; a leaf that compares them
+ * by another one says nothing. */
 MUST_USE status find_ranges_of(struct arena *arena, const struct match *match, bytes path,
-                               enum key_order order, bool is_single, struct find_ranges **out);
+                               const struct collation *by, enum key_order order, bool is_single,
+                               struct find_ranges **out);
 /* The same in a part of hashes. */
 MUST_USE status find_ranges_hashed(struct arena *arena, const struct match *match, bytes path,
                                    struct find_ranges **out);

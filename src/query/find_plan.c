@@ -73,12 +73,13 @@ static status consider_keys(struct planning *p)
 {
     const struct find_request *wanted = p->wanted;
     struct candidate keys = { .score = SCORE_KEYS, .plan = { .access = FIND_ACCESS_KEYS } };
+    const struct collation *by = wanted->collection->definition.collation;
     struct find_ranges *ranges = NULL;
     bytes field = key_field(p);
 
     keys.plan.is_reverse = !wanted->order && wanted->is_reverse;
     if (field.len && wanted->by != FIND_NATURAL)
-        TRY(find_ranges_of(p->arena, wanted->match, field, KEY_ASCENDING, true, &ranges));
+        TRY(find_ranges_of(p->arena, wanted->match, field, by, KEY_ASCENDING, true, &ranges));
     if (ranges) {
         TRY(keep_fields(p, &ranges, 1, &keys.plan));
         bool is_points = is_all_points(ranges);
@@ -92,7 +93,7 @@ static status consider_keys(struct planning *p)
     }
     keys.plan.ranges = ranges->items;
     keys.plan.range_count = ranges->count;
-    if (wanted->order && wanted->order->count && field.len &&
+    if (wanted->order && wanted->order->count && field.len && wanted->order->collation == by &&
         bytes_equal(wanted->order->parts[0].path, field)) {
         keys.plan.is_ordered = true;
         keys.plan.is_reverse = wanted->order->parts[0].is_descending;
@@ -229,7 +230,9 @@ static bool has_order(const struct bounded *b, const struct order *order, bool *
         }
         bool is_sorted = definition->fields[i].part == PART_VALUE ||
                          (is_wildcard && !is_everywhere(b->fields[i]));
-        if (!is_same || !is_sorted)
+        if (!is_same || !is_sorted ||
+            order->collation !=
+                (definition->fields[i].part == PART_VALUE ? definition->collation : NULL))
             return false;
         int wanted = order->parts[part].is_descending ==
                              (definition->fields[i].order == KEY_DESCENDING)
@@ -294,7 +297,8 @@ static status encode_limit(struct planning *p, const struct index *index, bytes 
     struct field field;
 
     for (size_t i = 0; i < index->definition.field_count && document_next(&walk, &field); i++)
-        key_append_value(&key, field.value, index->definition.fields[i].order);
+        key_append_value_by(&key, index->definition.collation, field.value,
+                            index->definition.fields[i].order);
     return buffer_finish(&key, out);
 }
 

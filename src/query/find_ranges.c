@@ -20,6 +20,7 @@ enum { POINTS_MAX = LIMIT_QUERY_RANGES };
 struct deriver {
     struct arena *arena;
     bytes path;
+    const struct collation *by; /* how texts are encoded */
     enum key_order order;
     bool is_single;
     bool is_hashed;   /* values are hashes: only equality says something */
@@ -35,7 +36,7 @@ static status encode(struct deriver *d, struct value value, bytes *out)
     if (d->is_hashed)
         TRY(index_append_hash(&key, value));
     else
-        key_append_value(&key, value, d->order);
+        key_append_value_by(&key, d->by, value, d->order);
     return buffer_finish(&key, out);
 }
 
@@ -200,7 +201,8 @@ static status add_pattern(struct deriver *d, struct find_ranges *ranges, struct 
     ranges->is_exact = false;
     TRY(value_of_text(d->arena, prefix, &text));
     TRY(kind_range(d, text, &range));
-    if (prefix.len && !memchr(prefix.data, 0, prefix.len)) {
+    /* Keys of a collation do not begin as the texts do. */
+    if (prefix.len && !d->by && !memchr(prefix.data, 0, prefix.len)) {
         TRY(encode(d, text, &key));
         /* Without the end mark: everything that begins alike. */
         key.len--;
@@ -334,12 +336,41 @@ static status derive_order(struct deriver *d, const struct match *leaf, struct f
     return add_side(d, ranges, leaf);
 }
 
+static bool has_text(struct value value)
+{
+    struct document_walk walk;
+    struct field field;
+
+    if (value.type == VALUE_STRING || value.type == VALUE_SYMBOL)
+        return true;
+    if (value.type != VALUE_DOCUMENT && value.type != VALUE_ARRAY)
+        return false;
+    walk = document_fields(value_document(value));
+    while (document_next(&walk, &field)) {
+        if (has_text(field.value))
+            return true;
+    }
+    return false;
+}
+
+/* Are the keys in the order in which the leaf compares? Values without texts are, whatever the collation. */
+static bool is_of_order(const struct deriver *d, const struct match *leaf)
+{
+    bool is = leaf->collation == d->by || !has_text(leaf->value);
+
+    if (leaf->kind == MATCH_PATTERN || leaf->kind == MATCH_EXISTS)
+        return true;
+    for (size_t i = 0; is && leaf->collation != d->by && i < leaf->value_count; i++)
+        is = !has_text(leaf->values[i]);
+    return is;
+}
+
 static status derive_leaf(struct deriver *d, const struct match *leaf, struct find_ranges **out)
 {
     struct find_ranges *ranges;
 
     *out = NULL;
-    if (!has_ranges(leaf) || !is_told(d, leaf))
+    if (!has_ranges(leaf) || !is_told(d, leaf) || !is_of_order(d, leaf))
         return STATUS_OK;
     TRY(ARENA_NEW(d->arena, 1, &ranges));
     ranges->is_exact = true;
@@ -506,9 +537,12 @@ static bool has_position(bytes path)
 }
 
 status find_ranges_of(struct arena *arena, const struct match *match, bytes path,
-                      enum key_order order, bool is_single, struct find_ranges **out)
+                      const struct collation *by, enum key_order order, bool is_single,
+                      struct find_ranges **out)
 {
-    struct deriver d = { .arena = arena, .path = path, .order = order, .is_single = is_single };
+    struct deriver d = {
+        .arena = arena, .path = path, .by = by, .order = order, .is_single = is_single
+    };
 
     *out = NULL;
     if (!match || has_position(path))
@@ -631,14 +665,14 @@ static status leaf_implied(struct arena *arena, const struct match *match,
 
     *out = false;
     /* One leaf of the condition has to say enough by itself, as if arrays were everywhere. */
-    TRY(find_ranges_of(arena, match, wanted->path, KEY_ASCENDING, false, &said));
+    TRY(find_ranges_of(arena, match, wanted->path, NULL, KEY_ASCENDING, false, &said));
     if (!said)
         return STATUS_OK;
     if (wanted->kind == MATCH_EXISTS) {
         *out = !said->has_missing;
         return STATUS_OK;
     }
-    TRY(find_ranges_of(arena, wanted, wanted->path, KEY_ASCENDING, false, &needed));
+    TRY(find_ranges_of(arena, wanted, wanted->path, NULL, KEY_ASCENDING, false, &needed));
     /* Arrays equal by their first elements, and lists of kinds, are not told apart well enough. */
     *out = needed && needed->is_exact && said->is_exact && is_within(said, needed);
     return STATUS_OK;

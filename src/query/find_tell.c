@@ -13,14 +13,17 @@ static bool is_exclusive_start(bytes start)
 }
 
 static status write_range(struct arena *arena, const struct find_range *range, enum key_order order,
-                          struct value *out)
+                          bool is_collated, struct value *out)
 {
     struct buffer text = buffer_in(arena);
     bool is_open = is_exclusive_start(range->start);
-    struct key_bound start = { .key = range->start, .is_point = range->is_end_inclusive };
+    struct key_bound start = { .key = range->start,
+                               .is_point = range->is_end_inclusive,
+                               .is_collated = is_collated };
     struct key_bound end = { .key = range->end,
                              .is_end = true,
-                             .is_point = range->is_end_inclusive };
+                             .is_point = range->is_end_inclusive,
+                             .is_collated = is_collated };
     bytes whole;
 
     if (is_open)
@@ -36,7 +39,7 @@ static status write_range(struct arena *arena, const struct find_range *range, e
 }
 
 static status append_field(struct arena *arena, struct buffer *out, bytes name,
-                           enum key_order order, const struct find_ranges *ranges)
+                           enum key_order order, bool is_collated, const struct find_ranges *ranges)
 {
     static const struct find_range everything;
     struct buffer list = buffer_in(arena);
@@ -48,7 +51,8 @@ static status append_field(struct arena *arena, struct buffer *out, bytes name,
         const char *number = arena_format(arena, "%zu", i);
         if (!number)
             return arena_exhausted(arena);
-        TRY(write_range(arena, ranges ? &ranges->items[i] : &everything, order, &text));
+        TRY(write_range(arena, ranges ? &ranges->items[i] : &everything, order, is_collated,
+                        &text));
         document_append(&list, bytes_of_text(number), text);
     }
     document_end(&list, begun);
@@ -85,7 +89,7 @@ static status append_wildcard(struct arena *arena, struct buffer *out, enum key_
     document_end(&list, begun);
     TRY(buffer_finish(&list, &array));
     document_append(out, BYTES_LITERAL("$_path"), (struct value){ VALUE_ARRAY, array });
-    return append_field(arena, out, ranges->path, order, ranges->values);
+    return append_field(arena, out, ranges->path, order, false, ranges->values);
 }
 
 static status tell_bounds(const struct find_request *wanted, struct arena *arena,
@@ -101,10 +105,12 @@ static status tell_bounds(const struct find_request *wanted, struct arena *arena
             enum key_order order = definition->fields[i].order;
             TRY(ranges && ranges->values
                     ? append_wildcard(arena, &bounds, order, ranges)
-                    : append_field(arena, &bounds, definition->fields[i].path, order, ranges));
+                    : append_field(arena, &bounds, definition->fields[i].path, order,
+                                   definition->collation != NULL, ranges));
         }
     } else if (wanted->view && wanted->view->key_field.len) {
         TRY(append_field(arena, &bounds, wanted->view->key_field, KEY_ASCENDING,
+                         wanted->collection->definition.collation != NULL,
                          plan->field_count ? plan->fields[0] : NULL));
     }
     document_end(&bounds, begun);

@@ -63,8 +63,9 @@ struct formula_run {
     time_ms now;
     struct random *random;
     struct value root, current;
-    struct value *variables;       /* FORMULA_VARIABLES_MAX, may be NULL where none are used */
-    const struct row_score *score; /* of the row; may be NULL */
+    struct value *variables;           /* FORMULA_VARIABLES_MAX, may be NULL where none are used */
+    const struct row_score *score;     /* of the row; may be NULL */
+    const struct collation *collation; /* how texts compare; NULL: by their bytes */
     /* On INVALID: the number by which clients know the reason; 0 if they know none. */
     int32_t refusal;
     struct zone_memo *zones; /* of names that are computed; NULL: each is looked for anew */

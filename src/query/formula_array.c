@@ -5,6 +5,7 @@
  *
  * Pure apart from the run's arena. */
 #include "query/formula_body.h"
+#include "query/match.h"
 
 #include <stdlib.h>
 
@@ -127,7 +128,7 @@ status formula_array_index(const struct formula *call, struct formula_run *run, 
     if (from < 0 || to < 0)
         return formula_refuse(run, 40097, "$indexOfArray requires nonnegative start and end");
     for (int64_t i = from; i < to && i < (int64_t)values.count; i++) {
-        if (value_compare(values.items[i], wanted) == 0)
+        if (value_compare_by(run->collation, values.items[i], wanted) == 0)
             return formula_give_int(run, i, out);
     }
     return formula_give_int(run, -1, out);
@@ -293,27 +294,15 @@ status formula_array_reduce(const struct formula *call, struct formula_run *run,
 
 /* ---- sets ------------------------------------------------------------------------------------------- */
 
-static int compare_values(const void *a, const void *b)
+static void make_set(const struct formula_run *run, struct formula_values *values)
 {
-    return value_compare(*(const struct value *)a, *(const struct value *)b);
+    match_sort_values(run->collation, values->items, &values->count);
 }
 
-static void make_set(struct formula_values *values)
+static bool set_has(const struct formula_run *run, const struct formula_values *set,
+                    struct value value)
 {
-    size_t kept = 0;
-
-    if (values->count > 1)
-        qsort(values->items, values->count, sizeof(*values->items), compare_values);
-    for (size_t i = 0; i < values->count; i++) {
-        if (kept == 0 || value_compare(values->items[kept - 1], values->items[i]) != 0)
-            values->items[kept++] = values->items[i];
-    }
-    values->count = kept;
-}
-
-static bool set_has(const struct formula_values *set, struct value value)
-{
-    return set->count && bsearch(&value, set->items, set->count, sizeof(value), compare_values);
+    return match_has_value(run->collation, set->items, set->count, value);
 }
 
 static status take_set(const struct formula *call, struct formula_run *run, size_t at,
@@ -321,7 +310,7 @@ static status take_set(const struct formula *call, struct formula_run *run, size
                        bool *is_null_out)
 {
     TRY(formula_take_array(call, run, at, what, number, out, is_null_out));
-    make_set(out);
+    make_set(run, out);
     return STATUS_OK;
 }
 
@@ -343,7 +332,7 @@ status formula_set_union(const struct formula *call, struct formula_run *run, st
         all.items = joined;
         all.count += part.count;
     }
-    make_set(&all);
+    make_set(run, &all);
     return formula_give_range(run, &all, 0, all.count, out);
 }
 
@@ -361,7 +350,7 @@ status formula_set_intersection(const struct formula *call, struct formula_run *
         if (i == 0)
             all = part;
         for (size_t j = 0; j < all.count; j++) {
-            if (set_has(&part, all.items[j]))
+            if (set_has(run, &part, all.items[j]))
                 all.items[kept++] = all.items[j];
         }
         all.count = kept;
@@ -380,19 +369,20 @@ status formula_set_difference(const struct formula *call, struct formula_run *ru
     TRY(take_set(call, run, 1, "both operands of $setDifference", 17049, &b, &is_null_b));
     if (is_null_a || is_null_b)
         return formula_give_null(out);
-    make_set(&a);
+    make_set(run, &a);
     list = formula_list_begin(run);
     for (size_t i = 0; i < a.count; i++) {
-        if (!set_has(&b, a.items[i]))
+        if (!set_has(run, &b, a.items[i]))
             formula_list_add(&list, a.items[i]);
     }
     return formula_list_end(&list, out);
 }
 
-static bool is_subset(const struct formula_values *a, const struct formula_values *b)
+static bool is_subset(const struct formula_run *run, const struct formula_values *a,
+                      const struct formula_values *b)
 {
     for (size_t i = 0; i < a->count; i++) {
-        if (!set_has(b, a->items[i]))
+        if (!set_has(run, b, a->items[i]))
             return false;
     }
     return true;
@@ -415,7 +405,7 @@ status formula_set_equals(const struct formula *call, struct formula_run *run, s
             return null_is_no_array(run, 17044, "$setEquals");
         if (i == 0)
             first = other;
-        if (first.count != other.count || !is_subset(&first, &other))
+        if (first.count != other.count || !is_subset(run, &first, &other))
             *out = value_bool(false);
     }
     return STATUS_OK;
@@ -430,6 +420,6 @@ status formula_set_is_subset(const struct formula *call, struct formula_run *run
     TRY(take_set(call, run, 1, "both operands of $setIsSubset", 17042, &b, &is_null_b));
     if (is_null_a || is_null_b)
         return null_is_no_array(run, 17046, "$setIsSubset");
-    *out = value_bool(is_subset(&a, &b));
+    *out = value_bool(is_subset(run, &a, &b));
     return STATUS_OK;
 }

@@ -11,7 +11,7 @@ static status order_of(const struct formula *call, struct formula_run *run, int 
 
     TRY(formula_argument(call, run, 0, &a));
     TRY(formula_argument(call, run, 1, &b));
-    int order = value_compare(a, b);
+    int order = value_compare_by(run->collation, a, b);
     *order_out = (order > 0) - (order < 0);
     return STATUS_OK;
 }
@@ -175,7 +175,7 @@ status formula_in(const struct formula *call, struct formula_run *run, struct va
     *out = value_bool(false);
     walk = document_fields(value_document(array));
     while (document_next(&walk, &element)) {
-        if (value_compare(element.value, wanted) == 0)
+        if (value_compare_by(run->collation, element.value, wanted) == 0)
             *out = value_bool(true);
     }
     return STATUS_OK;

@@ -435,7 +435,8 @@ static status find_edge(const struct formula *call, struct formula_run *run, int
     for (size_t i = 0; i < values.count; i++) {
         if (formula_is_null(values.items[i]))
             continue;
-        if (out->type == VALUE_NULL || sign * value_compare(values.items[i], *out) > 0)
+        if (out->type == VALUE_NULL ||
+            sign * value_compare_by(run->collation, values.items[i], *out) > 0)
             *out = values.items[i];
     }
     return STATUS_OK;

@@ -20,27 +20,28 @@ static int by_number(const struct ranked *a, const struct ranked *b)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static int ascending(const void *a, const void *b)
+static int ascending(const void *a, const void *b, void *by)
 {
     const struct ranked *x = a, *y = b;
-    int order = value_compare(x->value, y->value);
+    int order = value_compare_by(by, x->value, y->value);
 
     return order ? order : by_number(x, y);
 }
 
-static int descending(const void *a, const void *b)
+static int descending(const void *a, const void *b, void *by)
 {
     const struct ranked *x = a, *y = b;
-    int order = value_compare(y->value, x->value);
+    int order = value_compare_by(by, y->value, x->value);
 
     return order ? order : by_number(x, y);
 }
 
-static int by_key(const void *a, const void *b)
+static int by_key(const void *a, const void *b, void *by)
 {
     const struct ranked *x = a, *y = b;
     int order = bytes_compare(x->key, y->key);
 
+    (void)by;
     return order ? order : by_number(x, y);
 }
 
@@ -62,10 +63,11 @@ static status sort_values(struct formula_run *run, struct formula_values *values
             document = value_document(values->items[i]);
         TRY(order_key(order, run->arena, document, &items[i].key));
     }
-    qsort(items, values->count, sizeof(*items),
-          order           ? by_key
-          : is_descending ? descending
-                          : ascending);
+    qsort_r(items, values->count, sizeof(*items),
+            order           ? by_key
+            : is_descending ? descending
+                            : ascending,
+            (void *)(uintptr_t)run->collation);
     for (size_t i = 0; i < values->count; i++)
         values->items[i] = items[i].value;
     return STATUS_OK;

@@ -62,6 +62,7 @@ struct match {
     enum match_kind kind;
     bytes path;
     struct value value;
+    const struct collation *collation; /* how texts compare in order, equality and MATCH_IN */
     size_t count;
     const struct match *const *parts;
     /* MATCH_IN: ascending, without doubles; has_null says that null is one of them. */
@@ -120,8 +121,14 @@ MUST_USE status match_negate(struct arena *arena, const struct match *part,
                              const struct match **out);
 MUST_USE status match_leaf(struct arena *arena, enum match_kind kind, bytes path,
                            struct value value, const struct match **out);
-/* Sorts the values that were put into a MATCH_IN and takes the doubles out. */
-void match_sort_values(struct value *values, size_t *count);
+/* The same with texts in the order of a collation, which may be NULL. */
+MUST_USE status match_leaf_by(struct arena *arena, const struct collation *by, enum match_kind kind,
+                              bytes path, struct value value, const struct match **out);
+/* Sorts values as a MATCH_IN needs them, and takes the doubles out. */
+void match_sort_values(const struct collation *by, struct value *values, size_t *count);
+/* Is it one of the values, which are sorted so? */
+bool match_has_value(const struct collation *by, const struct value *values, size_t count,
+                     struct value value);
 
 /* What is searched for in a condition; NULL: nothing. */
 const struct search_wish *match_wish(const struct match *match);

@@ -26,11 +26,16 @@ bool match_is_same_kind(struct value a, struct value b)
     return kind_of(a.type) == kind_of(b.type);
 }
 
-bool match_is_equal(struct value a, struct value b)
+static bool is_equal(const struct collation *by, struct value a, struct value b)
 {
     if (kind_of(a.type) != kind_of(b.type))
         return false;
-    return kind_of(a.type) == VALUE_NULL || value_compare(a, b) == 0;
+    return kind_of(a.type) == VALUE_NULL || value_compare_by(by, a, b) == 0;
+}
+
+bool match_is_equal(struct value a, struct value b)
+{
+    return is_equal(NULL, a, b);
 }
 
 uint32_t match_type_bit(enum value_type type)
@@ -99,8 +104,8 @@ static bool ask_order(const struct match *leaf, struct value value)
     if (kind_of(leaf->value.type) == VALUE_NULL)
         return holds(leaf->kind, 0);
     if (is_nan(value) != is_nan(leaf->value))
-        return is_end && holds(leaf->kind, value_compare(value, leaf->value));
-    return holds(leaf->kind, value_compare(value, leaf->value));
+        return is_end && holds(leaf->kind, value_compare_by(leaf->collation, value, leaf->value));
+    return holds(leaf->kind, value_compare_by(leaf->collation, value, leaf->value));
 }
 
 /* ---- lists and patterns ----------------------------------------------------------------------------- */
@@ -122,22 +127,40 @@ static status ask_pattern(const struct match_pattern *pattern, struct matching *
     return STATUS_OK;
 }
 
-static int compare_values(const void *a, const void *b)
+static int compare_values(const void *a, const void *b, void *by)
 {
-    return value_compare(*(const struct value *)a, *(const struct value *)b);
+    return value_compare_by(by, *(const struct value *)a, *(const struct value *)b);
 }
 
-void match_sort_values(struct value *values, size_t *count)
+void match_sort_values(const struct collation *by, struct value *values, size_t *count)
 {
     size_t kept = 0;
 
     if (*count > 1)
-        qsort(values, *count, sizeof(*values), compare_values);
+        qsort_r(values, *count, sizeof(*values), compare_values, (void *)(uintptr_t)by);
     for (size_t i = 0; i < *count; i++) {
-        if (kept == 0 || value_compare(values[kept - 1], values[i]) != 0)
+        if (kept == 0 || value_compare_by(by, values[kept - 1], values[i]) != 0)
             values[kept++] = values[i];
     }
     *count = kept;
+}
+
+bool match_has_value(const struct collation *by, const struct value *values, size_t count,
+                     struct value value)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = value_compare_by(by, value, values[middle]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
 }
 
 static status ask_in(const struct match *leaf, struct matching *matching, struct value value,
@@ -145,8 +168,7 @@ static status ask_in(const struct match *leaf, struct matching *matching, struct
 {
     *out = kind_of(value.type) == VALUE_NULL
                ? leaf->has_null
-               : leaf->value_count && bsearch(&value, leaf->values, leaf->value_count,
-                                              sizeof(value), compare_values) != NULL;
+               : match_has_value(leaf->collation, leaf->values, leaf->value_count, value);
     for (size_t i = 0; !*out && i < leaf->pattern_count; i++)
         TRY(ask_pattern(&leaf->patterns[i], matching, value, out));
     return STATUS_OK;
@@ -245,7 +267,7 @@ status match_ask_leaf(const struct match *leaf, struct matching *matching, struc
 {
     switch ((int)leaf->kind) {
     case MATCH_EQUAL:
-        *out = match_is_equal(value, leaf->value);
+        *out = is_equal(leaf->collation, value, leaf->value);
         return STATUS_OK;
     case MATCH_IN:
         return ask_in(leaf, matching, value, out);
@@ -341,10 +363,17 @@ status match_negate(struct arena *arena, const struct match *part, const struct 
 status match_leaf(struct arena *arena, enum match_kind kind, bytes path, struct value value,
                   const struct match **out)
 {
+    return match_leaf_by(arena, NULL, kind, path, value, out);
+}
+
+status match_leaf_by(struct arena *arena, const struct collation *by, enum match_kind kind,
+                     bytes path, struct value value, const struct match **out)
+{
     struct match *leaf;
 
     TRY(match_new(arena, kind, path, &leaf));
     leaf->value = value;
+    leaf->collation = by;
     *out = leaf;
     return STATUS_OK;
 }

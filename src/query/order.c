@@ -12,8 +12,8 @@
 /* A name that no order has. */
 #define SCORE_NAME "$score"
 
-status order_make(struct arena *arena, const struct order_part *parts, size_t count,
-                  const struct order **out)
+status order_make(struct arena *arena, const struct collation *by, const struct order_part *parts,
+                  size_t count, const struct order **out)
 {
     struct index_field *fields;
     struct order_part *copies;
@@ -43,17 +43,21 @@ status order_make(struct arena *arena, const struct order_part *parts, size_t co
                                                    .kind = INDEX_FIELDS,
                                                    .is_missing_null = true,
                                                    .expire_after_s = INDEX_NO_EXPIRY,
+                                                   .collation = by,
                                                    .field_count = count,
                                                    .fields = fields };
-    *order = (struct order){
-        .count = count, .parts = copies, .index = index, .has_score = order->has_score
-    };
+    *order = (struct order){ .count = count,
+                             .parts = copies,
+                             .collation = by,
+                             .index = index,
+                             .has_score = order->has_score };
     *out = order;
     return STATUS_OK;
 }
 
 /* False if an array is met. */
-static bool append_plain(struct buffer *key, bytes document, const struct order_part *part)
+static bool append_plain(struct buffer *key, const struct collation *by, bytes document,
+                         const struct order_part *part)
 {
     struct value value = { .type = VALUE_DOCUMENT, .raw = document };
     bytes rest = part->path;
@@ -66,7 +70,7 @@ static bool append_plain(struct buffer *key, bytes document, const struct order_
         return false;
     if (rest.len || value.type == VALUE_MISSING)
         value = (struct value){ .type = VALUE_NULL };
-    key_append_value(key, value, part->is_descending ? KEY_DESCENDING : KEY_ASCENDING);
+    key_append_value_by(key, by, value, part->is_descending ? KEY_DESCENDING : KEY_ASCENDING);
     return true;
 }
 
@@ -102,7 +106,7 @@ status order_key_scored(const struct order *order, struct arena *arena, bytes do
     if (order->has_score)
         TRY(with_score(arena, document, score, &document));
     for (size_t i = 0; is_plain && i < order->count; i++)
-        is_plain = append_plain(&key, document, &order->parts[i]);
+        is_plain = append_plain(&key, order->collation, document, &order->parts[i]);
     if (is_plain)
         return buffer_finish(&key, out);
     TRY(scan_entries(NULL, arena, order->index, document, &entries));

@@ -19,11 +19,13 @@ struct order {
     const struct order_part *parts;
     const struct index *index; /* the same paths as an index that exists nowhere */
     bool has_score;
+    const struct collation *collation; /* of texts */
 };
 
-/* `parts` are copied, their paths borrowed. INVALID for paths that are none; none at all is allowed. */
-MUST_USE status order_make(struct arena *arena, const struct order_part *parts, size_t count,
-                           const struct order **out);
+/* `parts` are copied, their paths borrowed. INVALID for paths that are none; none at all is allowed. Texts are in
+ * the order of the collation, which may be NULL. */
+MUST_USE status order_make(struct arena *arena, const struct collation *by,
+                           const struct order_part *parts, size_t count, const struct order **out);
 /* In `arena`. INVALID for a document with arrays in two of the paths side by side. */
 MUST_USE status order_key(const struct order *order, struct arena *arena, bytes document,
                           bytes *out);

@@ -27,7 +27,7 @@ static status hold_rows(struct pipeline_run *run, size_t number)
         TRY(pipeline_compute(run, o->scratch, o->stage->formula, row, &value));
         if (value.type == VALUE_MISSING)
             value.type = VALUE_NULL;
-        key_append_value(&encoded, value, KEY_ASCENDING);
+        key_append_value_by(&encoded, run->formulas.collation, value, KEY_ASCENDING);
         TRY(buffer_finish(&encoded, &key));
         TRY(sorted_add(run, o, what, key, BYTES_NONE, row));
     }

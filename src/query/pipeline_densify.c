@@ -54,7 +54,7 @@ static status hold_row(struct densifying *d, bytes row)
 
     for (size_t i = 0; i < d->wish->partition_count; i++) {
         TRY(pipeline_compute(d->run, o->scratch, d->wish->partitions[i].formula, row, &value));
-        key_append_value(&built, value, KEY_ASCENDING);
+        key_append_value_by(&built, d->run->formulas.collation, value, KEY_ASCENDING);
     }
     TRY(value_of(d, o->scratch, row, &value));
     key_append_value(&built, value, KEY_ASCENDING);

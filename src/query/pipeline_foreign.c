@@ -113,8 +113,8 @@ void foreign_end(struct pipeline_run *run, struct operator* o)
 
 /* ---- conditions ------------------------------------------------------------------------------------- */
 
-status foreign_match_in(struct arena *arena, bytes path, struct value *values, size_t count,
-                        const struct match **out)
+status foreign_match_in(struct arena *arena, const struct collation *by, bytes path,
+                        struct value *values, size_t count, const struct match **out)
 {
     struct match *in;
 
@@ -122,15 +122,16 @@ status foreign_match_in(struct arena *arena, bytes path, struct value *values, s
         if (formula_is_null(values[i]))
             values[i] = value_null();
     }
-    match_sort_values(values, &count);
+    match_sort_values(by, values, &count);
     if (count == 0) {
         TRY(match_new(arena, MATCH_NEVER, path, &in));
         *out = in;
         return STATUS_OK;
     }
     if (count == 1)
-        return match_leaf(arena, MATCH_EQUAL, path, values[0], out);
+        return match_leaf_by(arena, by, MATCH_EQUAL, path, values[0], out);
     TRY(match_new(arena, MATCH_IN, path, &in));
+    in->collation = by;
     in->values = values;
     in->value_count = count;
     for (size_t i = 0; i < count; i++)
@@ -140,7 +141,8 @@ status foreign_match_in(struct arena *arena, bytes path, struct value *values, s
 }
 
 /* The values of the row at the local field; an empty array has none. */
-static status match_local(struct operator* o, bytes row, const struct match **out)
+static status match_local(const struct pipeline_run *run, struct operator* o, bytes row,
+                          const struct match **out)
 {
     struct path_values values;
     size_t count = 0;
@@ -150,7 +152,8 @@ static status match_local(struct operator* o, bytes row, const struct match **ou
         if (values.items[i].type != VALUE_UNDEFINED)
             values.items[count++] = values.items[i];
     }
-    return foreign_match_in(o->scratch, o->stage->foreign_field, values.items, count, out);
+    return foreign_match_in(o->scratch, run->formulas.collation, o->stage->foreign_field,
+                            values.items, count, out);
 }
 
 enum { CONDITIONS_MAX = 16 };
@@ -177,7 +180,8 @@ static status imply_equal(struct pipeline_run *run, struct operator* o, const st
     TRY(formula_value(other, &run->formulas, &value));
     if (formula_is_null(value) || value.type == VALUE_ARRAY || value.type == VALUE_REGEX)
         return STATUS_OK;
-    return match_leaf(o->scratch, MATCH_EQUAL, field->path, value, &all->items[all->count++]);
+    return match_leaf_by(o->scratch, run->formulas.collation, MATCH_EQUAL, field->path, value,
+                         &all->items[all->count++]);
 }
 
 static status imply_formula(struct pipeline_run *run, struct operator* o,
@@ -208,7 +212,7 @@ static status condition_of(struct pipeline_run *run, struct operator* o, bytes r
     struct conditions all = { .count = 0 };
 
     if (o->local_path)
-        TRY(match_local(o, row, &all.items[all.count++]));
+        TRY(match_local(run, o, row, &all.items[all.count++]));
     if (o->inner_match) {
         all.items[all.count++] = o->inner_match;
         TRY(imply(run, o, o->inner_match, &all));

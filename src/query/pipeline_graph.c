@@ -45,7 +45,7 @@ static status add_value(struct search *search, struct value value)
 
     if (value.type == VALUE_MISSING || value.type == VALUE_UNDEFINED)
         return STATUS_OK;
-    key_append_value(&key, value, KEY_ASCENDING);
+    key_append_value_by(&key, search->run->formulas.collation, value, KEY_ASCENDING);
     TRY(buffer_finish(&key, &encoded));
     TRY(exhausted(search, set_add(&search->values, encoded, &number, &is_new)));
     if (!is_new)
@@ -132,7 +132,8 @@ static status step(struct search *search, int64_t depth)
     bool has_row;
     bytes row;
 
-    TRY(exhausted(search, foreign_match_in(match_arena, o->stage->foreign_field, search->frontier,
+    TRY(exhausted(search, foreign_match_in(match_arena, search->run->formulas.collation,
+                                           o->stage->foreign_field, search->frontier,
                                            search->frontier_count, &both[0])));
     both[1] = o->stage->match;
     TRY(exhausted(search,

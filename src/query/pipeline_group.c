@@ -106,7 +106,7 @@ static status find_group(struct pipeline_run *run, struct operator* o, struct va
     void *memory;
     bytes encoded;
 
-    key_append_value(&key, id, KEY_ASCENDING);
+    key_append_value_by(&key, run->formulas.collation, id, KEY_ASCENDING);
     TRY(buffer_finish(&key, &encoded));
     TRY(find_entry(run, o, encoded, &entry, &is_new));
     *out = NULL;

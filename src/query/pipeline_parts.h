@@ -96,8 +96,8 @@ MUST_USE status pull_union(struct pipeline_run *run, size_t number, bytes *out, 
 /* The documents whose value at `path` is one of these, and for which `also` holds, if it is there. */
 MUST_USE status foreign_open(struct pipeline_run *run, struct operator* operator,
                              const struct match * match);
-MUST_USE status foreign_match_in(struct arena *arena, bytes path, struct value *values,
-                                 size_t count, const struct match **out);
+MUST_USE status foreign_match_in(struct arena *arena, const struct collation *by, bytes path,
+                                 struct value *values, size_t count, const struct match **out);
 /* pipeline_graph.c */
 MUST_USE status pull_graph(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 /* pipeline_facet.c */

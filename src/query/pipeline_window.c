@@ -505,7 +505,7 @@ static status hold_rows(struct pipeline_run *run, size_t number)
         if (partition.type == VALUE_MISSING)
             partition.type = VALUE_NULL;
         built = buffer_in(o->scratch);
-        key_append_value(&built, partition, KEY_ASCENDING);
+        key_append_value_by(&built, run->formulas.collation, partition, KEY_ASCENDING);
         if (o->stage->order) {
             status s = order_key(o->stage->order, o->scratch, row, &place);
             if (s.code != OK)

@@ -117,6 +117,14 @@ static const struct expression *find_id_condition(const struct planner *p,
     return ids == 1 && literals == where->count - 1 && is_first ? where : NULL;
 }
 
+static status key_of_id(struct planner *p, struct value id, bytes *out)
+{
+    struct buffer key = buffer_in(p->arena);
+
+    key_append_value_by(&key, p->source->collection->definition.collation, id, KEY_ASCENDING);
+    return buffer_finish(&key, out);
+}
+
 static status add_points(struct planner *p, struct value shown, struct document_key *points,
                          size_t *count)
 {
@@ -129,7 +137,7 @@ static status add_points(struct planner *p, struct value shown, struct document_
     ASSERT(id_count <= QUERY_IDS);
     for (size_t i = 0; i < id_count; i++) {
         points[*count].partition = p->plan->partition;
-        TRY(range_encode(p->arena, ids[i], &points[*count].id));
+        TRY(key_of_id(p, ids[i], &points[*count].id));
         ++*count;
     }
     return STATUS_OK;

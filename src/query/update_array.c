@@ -90,8 +90,8 @@ static status key_of(const struct update_step *step, struct update_run *run,
     struct buffer key = buffer_in(run->arena);
 
     if (!order) {
-        key_append_value(&key, value,
-                         step->orders[0].is_descending ? KEY_DESCENDING : KEY_ASCENDING);
+        key_append_value_by(&key, update_collation(run), value,
+                            step->orders[0].is_descending ? KEY_DESCENDING : KEY_ASCENDING);
         return buffer_finish(&key, out);
     }
     if (value.type == VALUE_DOCUMENT)
@@ -113,7 +113,7 @@ static status sort_list(const struct update_step *step, struct update_run *run, 
         parts[i] = (struct order_part){ .path = step->orders[i].path,
                                         .is_descending = step->orders[i].is_descending };
     if (step->orders[0].path.len)
-        TRY(order_make(run->arena, parts, step->order_count, &order));
+        TRY(order_make(run->arena, update_collation(run), parts, step->order_count, &order));
     TRY(ARENA_NEW(run->arena, list->count, &sorted));
     for (size_t i = 0; i < list->count; i++) {
         sorted[i] = (struct sorted){ .at = i, .value = list->items[i] };
@@ -168,10 +168,10 @@ status update_push(const struct update_step *step, struct update_run *run, struc
     return build(run, &list, old, out);
 }
 
-static bool has_element(const struct list *list, struct value value)
+static bool has_element(const struct update_run *run, const struct list *list, struct value value)
 {
     for (size_t i = 0; i < list->count; i++) {
-        if (value_compare(list->items[i], value) == 0)
+        if (value_compare_by(update_collation(run), list->items[i], value) == 0)
             return true;
     }
     return false;
@@ -191,7 +191,7 @@ status update_add_to_set(const struct update_step *step, struct update_run *run,
     TRY(begin(step, run, old, &list));
     TRY(take_apart(run, step->elements, 0, &fresh));
     for (size_t i = 0; i < fresh.count; i++) {
-        if (!has_element(&list, fresh.items[i]))
+        if (!has_element(run, &list, fresh.items[i]))
             list.items[list.count++] = fresh.items[i];
     }
     return build(run, &list, old, out);
@@ -226,7 +226,7 @@ static status is_pulled(const struct update_step *step, struct update_run *run,
 
     *out = false;
     if (step->kind == UPDATE_PULL_ALL) {
-        *out = has_element(unwanted, element);
+        *out = has_element(run, unwanted, element);
         return STATUS_OK;
     }
     if (!step->is_where)

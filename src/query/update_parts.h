@@ -45,6 +45,8 @@ MUST_USE status update_pop(const struct update_step *step, struct update_run *ru
                            struct update_change *out);
 MUST_USE status update_pull(const struct update_step *step, struct update_run *run,
                             struct value old, struct update_change *out);
+/* How texts compare. */
+const struct collation *update_collation(const struct update_run *run);
 /* Same type and same bytes. */
 bool update_is_identical(struct value a, struct value b);
 

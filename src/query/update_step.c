@@ -88,10 +88,16 @@ static status calculate(const struct update_step *step, struct update_run *run, 
     return give(old, fresh, out);
 }
 
-static status keep_edge(const struct update_step *step, struct value old, int sign,
-                        struct update_change *out)
+const struct collation *update_collation(const struct update_run *run)
 {
-    bool is_taken = old.type == VALUE_MISSING || sign * value_compare(step->value, old) > 0;
+    return run->formulas ? run->formulas->collation : NULL;
+}
+
+static status keep_edge(const struct update_step *step, const struct update_run *run,
+                        struct value old, int sign, struct update_change *out)
+{
+    bool is_taken = old.type == VALUE_MISSING ||
+                    sign * value_compare_by(update_collation(run), step->value, old) > 0;
 
     return give(old, is_taken ? step->value : old, out);
 }
@@ -207,9 +213,9 @@ status update_step_apply(const struct update_step *step, struct update_run *run,
     case UPDATE_MULTIPLY:
         return calculate(step, run, old, out);
     case UPDATE_MIN:
-        return keep_edge(step, old, -1, out);
+        return keep_edge(step, run, old, -1, out);
     case UPDATE_MAX:
-        return keep_edge(step, old, 1, out);
+        return keep_edge(step, run, old, 1, out);
     case UPDATE_RENAME_FROM:
         return rename_from(step, run, original, old, out);
     case UPDATE_RENAME_TO:

@@ -140,7 +140,7 @@ int value_compare(struct value a, struct value b);
 int document_compare(bytes a, bytes b);
 /* One number for a value, the same for equal values; others may share it, because fractions are cut off. */
 MUST_USE status value_digest(struct arena *arena, struct value value, int64_t *out);
-/* The same with strings and symbols, however deep, in the order of a collation; NULL: by their bytes. */
+/* Strings and symbols, however deep, by a collation. */
 int value_compare_by(const struct collation *by, struct value a, struct value b);
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -228,7 +228,6 @@ enum key_order { KEY_ASCENDING, KEY_DESCENDING };
  * another one, so encodings may be put one behind the other. VALUE_MISSING and VALUE_UNDEFINED have
  * encodings of their own class; every BSON type can be encoded. */
 void key_append_value(struct buffer *out, struct value value, enum key_order order);
-/* The same for value_compare_by's order. */
 void key_append_value_by(struct buffer *out, const struct collation *by, struct value value,
                          enum key_order order);
 /* The same for a plain byte string that is not a value (names, paths, ids): escaped and terminated. */
@@ -243,12 +242,11 @@ size_t key_value_length(bytes key, enum key_order order);
 MUST_USE status key_take_value(struct arena *arena, bytes *key, enum key_order order,
                                struct value *out, bool *is_kept_out);
 
-/* One end of a stretch of encoded values: empty is no bound; one byte that is no point is where a kind begins, or the next. */
+/* One end of a stretch of encoded values: empty is no bound; one byte alone, no point, is where a kind begins, or the next. */
 struct key_bound {
     bytes key;
-    bool is_end;      /* otherwise the start */
-    bool is_point;    /* the key is a value */
-    bool is_collated; /* texts are keys of a collation */
+    bool is_end, is_point; /* otherwise the start; the key is a value */
+    bool is_collated;      /* texts are keys of a collation */
 };
 /* As people read it: 5, "abc", new Date(0), MinKey. */
 void key_write_bound(struct buffer *out, const struct key_bound *bound, enum key_order order);

@@ -52,7 +52,7 @@ static void change(struct arena *arena, const struct match *match, struct value 
     struct fault fault = { 0 };
     bytes inserted;
 
-    status s = update_parse(arena, u, BYTES_NONE, &update, &fault);
+    status s = update_parse(arena, u, BYTES_NONE, NULL, &update, &fault);
     need(s.code == OK || fault.code != 0 || s.code != INVALID);
     if (s.code != OK)
         return;

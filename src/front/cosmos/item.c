@@ -101,7 +101,7 @@ status item_take(struct call *call, bytes document, const struct partition_key *
     TRY(partition_key_of_document(call, out->bson, &out->key.partition));
     TRY(partition_key_check(call, given, out->key.partition));
     out->id = value_text(id);
-    key_append_value(&encoded, id, KEY_ASCENDING);
+    key_append_value_by(&encoded, call->collection->definition.collation, id, KEY_ASCENDING);
     return buffer_finish(&encoded, &out->key.id);
 }
 

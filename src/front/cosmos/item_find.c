@@ -95,7 +95,7 @@ static status key_of_value(struct call *call, bytes partition, struct value id,
     struct buffer encoded = buffer_in(call->arena);
 
     out->partition = partition;
-    key_append_value(&encoded, id, KEY_ASCENDING);
+    key_append_value_by(&encoded, call->collection->definition.collation, id, KEY_ASCENDING);
     return buffer_finish(&encoded, &out->id);
 }
 

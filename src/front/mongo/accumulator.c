@@ -109,7 +109,8 @@ static status parse_ranked(struct parser *p, struct accumulator *out)
     if (order.type != VALUE_DOCUMENT)
         return fault_raise(p->arena, p->fault, 5788604, "expected 'sortBy' to be an object, not %s",
                            value_type_name(order.type));
-    TRY(sort_parse(p->arena, value_document(order), &wish, p->fault));
+    TRY(sort_parse(p->arena, value_document(order), formula_scope_collation(p->scope), &wish,
+                   p->fault));
     if (!wish.order)
         return fault_raise(p->arena, p->fault, 15976, "'sortBy' must have at least one sort key");
     out->order = wish.order;

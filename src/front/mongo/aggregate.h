@@ -9,7 +9,8 @@ struct aggregate_wish {
     bytes stages; /* an array */
     bytes let;
     struct value hint;
-    bool is_disk_refused; /* allowDiskUse is false */
+    bool is_disk_refused;              /* allowDiskUse is false */
+    const struct collation *collation; /* of texts */
     struct stream_wish stream;
 };
 

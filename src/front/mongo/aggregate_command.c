@@ -7,6 +7,7 @@
  *
  * Threads: the command's that runs the batch. Start reading at serve_aggregate(). */
 #include "front/mongo/aggregate.h"
+#include "front/mongo/collating.h"
 #include "front/mongo/explain.h"
 #include "front/mongo/foreign.h"
 #include "front/mongo/handlers.h"
@@ -451,7 +452,7 @@ static status parse(struct command *command, struct arena *arena, const struct a
     aggregating->hint.type = wish->hint.type;
     TRY(arena_copy(arena, wish->hint.raw, &aggregating->hint.raw));
     TRY(take_view(command, arena, view, wish->stages, &stages, aggregating));
-    TRY(condition_make(command, arena, bytes_of(empty, sizeof(empty)), wish->let,
+    TRY(condition_make(command, arena, bytes_of(empty, sizeof(empty)), wish->let, wish->collation,
                        &aggregating->condition));
     if (!aggregating->is_list)
         TRY(run_first_stage(command, arena, wish->stream.name, &stages, aggregating));
@@ -548,7 +549,10 @@ static status read_wish(struct command *command, struct aggregate_wish *out)
     out->let = argument_document(given[LET]);
     out->hint = given[HINT];
     out->is_disk_refused = !argument_flag(given[DISK], true);
-    return STATUS_OK;
+    const struct collection *collection = NULL;
+    if (out->stream.name.len > 0)
+        TRY(command_find(command, out->stream.name, &collection));
+    return collating_read(command, given[COLLATION], collection, &out->collation);
 }
 
 status serve_aggregate(struct command *command)

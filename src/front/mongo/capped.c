@@ -92,7 +92,7 @@ static status trim_batch(struct command *command, const struct collection *colle
     *has_more_out = false;
     TRY(ARENA_NEW(command->arena, TRIM_BATCH, &ops));
     TRY(condition_make(command, command->arena, argument_document((struct value){ 0 }), BYTES_NONE,
-                       &spec.condition));
+                       NULL, &spec.condition));
     TRY(collection_figures(&command->request, collection, &figures));
     int64_t documents = (int64_t)figures.documents, size = (int64_t)figures.bytes, taken = 0;
     TRY(select_open(command, &spec, &select));
@@ -241,7 +241,7 @@ static status copy_batch(struct command *command, bytes from, bytes to, struct b
     TRY(find_source(command, to, &target));
     TRY(ARENA_NEW(command->arena, COPY_BATCH, &ops));
     TRY(condition_make(command, command->arena, argument_document((struct value){ 0 }), BYTES_NONE,
-                       &spec.condition));
+                       NULL, &spec.condition));
     TRY(select_open(command, &spec, &select));
     while (count < COPY_BATCH && size < COPY_BYTES) {
         struct kept kept;

@@ -22,7 +22,7 @@ static status listing_begin(struct command *command, struct value filter, struct
                             struct listing *out)
 {
     *out = (struct listing){ .is_name_only = argument_flag(name_only, false) };
-    return condition_make(command, command->arena, argument_document(filter), BYTES_NONE,
+    return condition_make(command, command->arena, argument_document(filter), BYTES_NONE, NULL,
                           &out->filter);
 }
 
@@ -147,7 +147,7 @@ static void append_uuid(struct buffer *out, uint32_t collection_id)
     reply_binary(out, "uuid", 4, bytes_of(raw, sizeof(raw)));
 }
 
-static void append_id_index(struct buffer *out)
+static void append_id_index(struct buffer *out, const struct collation *by)
 {
     size_t index = reply_begin(out, "idIndex");
 
@@ -156,6 +156,8 @@ static void append_id_index(struct buffer *out)
     reply_int32(out, "_id", 1);
     document_end(out, key);
     reply_text(out, "name", "_id_");
+    if (by)
+        reply_document(out, "collation", collation_document(by));
     document_end(out, index);
 }
 
@@ -176,7 +178,7 @@ static void append_collection(struct buffer *out, const struct collection *colle
         append_uuid(out, collection->id);
     document_end(out, info);
     if (!is_view && !is_series && !keep_is_clustered(collection))
-        append_id_index(out);
+        append_id_index(out, collection->definition.collation);
 }
 
 /* The list of the views, which is there as long as there is one, or the rows of the profiler. */
@@ -192,7 +194,7 @@ static void append_list(struct command *command, struct buffer *out, const char 
     reply_bool(out, "readOnly", false);
     append_uuid(out, catalog_database_id(&command->request, command->database));
     document_end(out, info);
-    append_id_index(out);
+    append_id_index(out, NULL);
 }
 
 static status add_list(struct command *command, struct listing *listing, const char *name)

@@ -6,9 +6,9 @@
  * Keeps: an upsert never makes two documents of one _id. Start reading at serve_update(). */
 #include "front/mongo/change.h"
 
-#include "front/mongo/index_build.h"
-
+#include "front/mongo/collating.h"
 #include "front/mongo/handlers.h"
+#include "front/mongo/index_build.h"
 #include "front/mongo/retry.h"
 #include "front/mongo/series.h"
 #include "front/mongo/update.h"
@@ -141,7 +141,8 @@ static status insert_new(struct command *command, struct changing *changing,
         return STATUS_OK;
     }
     if (op.outcome.code == EXISTS) {
-        TRY(kept_fault_duplicate_id(command, changing->wish->name, kept.id, &command->fault));
+        TRY(kept_fault_duplicate_id(command, changing->wish->name, collection, kept.id,
+                                    &command->fault));
         return op.outcome;
     }
     TRY(index_outcome(command, &op));
@@ -179,19 +180,21 @@ status change_run(struct command *command, const struct change_wish *wish,
 {
     struct changing changing = { .wish = wish };
     const struct collection *collection;
+    const struct collation *by;
 
     *out = (struct change_result){ 0 };
-    TRY(condition_make(command, command->arena, wish->filter, wish->let, &changing.condition));
+    TRY(command_find_stored(command, wish->name, &collection));
+    TRY(collating_read(command, wish->collation, collection, &by));
+    TRY(condition_make(command, command->arena, wish->filter, wish->let, by, &changing.condition));
     if (wish->update.type == VALUE_ARRAY && wish->array_filters.len == 0)
         TRY(update_parse_pipeline(command->arena, value_document(wish->update),
                                   changing.condition->scope, &changing.update, &command->fault));
     else
-        TRY(update_parse(command->arena, wish->update, wish->array_filters, &changing.update,
-                         &command->fault));
+        TRY(update_parse(command->arena, wish->update, wish->array_filters,
+                         changing.condition->scope, &changing.update, &command->fault));
     if (wish->is_multi && changing.update->is_replacement)
         return command_fail(command, ERROR_FailedToParse,
                             "multi update is not supported for replacement-style update");
-    TRY(command_find_stored(command, wish->name, &collection));
     if (collection)
         TRY(series_check_update(command, collection, wish));
     if (wish->is_upsert)
@@ -266,6 +269,7 @@ status change_statement(struct command *command, bytes name, bytes let, size_t n
                                 .is_upsert = argument_flag(given[UPSERT], false),
                                 .sort = argument_document(given[SORT]),
                                 .hint = given[HINT],
+                                .collation = given[COLLATION],
                                 .statement = number };
     if (given[ARRAY_FILTERS].type == VALUE_ARRAY)
         wish.array_filters = value_document(given[ARRAY_FILTERS]);

@@ -18,9 +18,10 @@ struct change_wish {
     bool is_multi, is_upsert;
     bytes sort; /* which one, where one is wanted; a document */
     struct value hint;
-    bool wants_documents;  /* as they were and are, of one document */
-    size_t statement;      /* of the command */
-    change_answer *answer; /* NULL: that it was done, and the _id of an upsert, are enough */
+    struct value collation; /* as the client says it, or missing */
+    bool wants_documents;   /* as they were and are, of one document */
+    size_t statement;       /* of the command */
+    change_answer *answer;  /* NULL: that it was done, and the _id of an upsert, are enough */
     void *context;
 };
 

@@ -360,7 +360,8 @@ static status check_new_view(struct command *command, const struct modification 
         pipeline = keep_option(change->collection, "pipeline");
     if (on.len == 0)
         return command_fail(command, ERROR_BadValue, "'viewOn' cannot be empty");
-    return view_check(command, change->name, on, value_document(pipeline));
+    return view_check(command, change->name, on, value_document(pipeline),
+                      change->collection->definition.collation);
 }
 
 static status check_view(struct command *command, const struct modification *change,

@@ -7,7 +7,7 @@
 #include "front/mongo/index_spec.h"
 
 status condition_make(struct command *command, struct arena *arena, bytes filter, bytes let,
-                      struct condition **out)
+                      const struct collation *by, struct condition **out)
 {
     struct condition *condition;
     bytes kept_let = BYTES_NONE;
@@ -15,6 +15,8 @@ status condition_make(struct command *command, struct arena *arena, bytes filter
     *out = NULL;
     TRY(ARENA_NEW(arena, 1, &condition));
     random_secret(&condition->random, sizeof(condition->random));
+    condition->collation = by;
+    TRY(formula_scope_of(arena, by, &condition->scope));
     TRY(arena_copy(arena, filter, &condition->filter));
     if (let.len > 0) {
         TRY(arena_copy(arena, let, &kept_let));
@@ -33,7 +35,8 @@ struct formula_run condition_run(struct command *command, struct condition *cond
     return (struct formula_run){ .arena = arena,
                                  .now = command->request.now,
                                  .random = &condition->random,
-                                 .variables = condition->variables };
+                                 .variables = condition->variables,
+                                 .collation = condition->collation };
 }
 
 status condition_holds(struct command *command, struct condition *condition, struct arena *scratch,

@@ -9,15 +9,16 @@
 struct condition {
     bytes filter;
     const struct match *match;
-    const struct formula_scope *scope; /* of `let` */
+    const struct formula_scope *scope; /* of `let`, and of texts */
     struct value variables[FORMULA_VARIABLES_MAX];
     struct random random;        /* of $rand */
     const struct search *search; /* of $text, bound by condition_bind; NULL: nothing is searched */
+    const struct collation *collation; /* how texts compare; NULL: by their bytes */
 };
 
 /* `let` may be empty. Both are copied. Raises a fault for what is not acceptable. */
 MUST_USE status condition_make(struct command *command, struct arena *arena, bytes filter,
-                               bytes let, struct condition **out);
+                               bytes let, const struct collation *by, struct condition **out);
 /* For this command, a condition that searches texts needs the text index of the collection. Raises 27 if there is
  * none. */
 MUST_USE status condition_bind(struct command *command, struct condition *condition,

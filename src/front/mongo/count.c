@@ -5,6 +5,7 @@
  * Start reading at serve_count() and serve_distinct(). */
 #include <stdlib.h>
 
+#include "front/mongo/collating.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/select.h"
 #include "front/mongo/view.h"
@@ -13,6 +14,7 @@ struct count_wish {
     bytes name, filter;
     int64_t skip, limit; /* 0: no limit */
     const struct collection *collection;
+    const struct collation *collation;
 };
 
 static status count_stored(struct command *command, const struct count_wish *wish, uint64_t *out)
@@ -20,7 +22,8 @@ static status count_stored(struct command *command, const struct count_wish *wis
     struct select_spec spec = { .collection = wish->collection };
 
     *out = 0;
-    TRY(condition_make(command, command->arena, wish->filter, BYTES_NONE, &spec.condition));
+    TRY(condition_make(command, command->arena, wish->filter, BYTES_NONE, wish->collation,
+                       &spec.condition));
     if (wish->limit != 0)
         spec.wanted = (uint64_t)int64_add_saturating(wish->limit, wish->skip);
     if (wish->collection)
@@ -41,7 +44,7 @@ status serve_count(struct command *command)
         { "fields",    ARGUMENT_IGNORED,          false},
         { "collation", ARGUMENT_DOCUMENT,         false},
     };
-    enum { QUERY, LIMIT, SKIP };
+    enum { QUERY, LIMIT, SKIP, HINT, FIELDS, COLLATION };
     struct value given[ARRAY_COUNT(table)];
     struct count_wish wish;
     uint64_t count;
@@ -52,13 +55,15 @@ status serve_count(struct command *command)
                                 .limit = argument_number(given[LIMIT], 0) };
     TRY(command_collection_name(command, &wish.name));
     TRY(command_find(command, wish.name, &wish.collection));
+    TRY(collating_read(command, given[COLLATION], wish.collection, &wish.collation));
     if (wish.skip < 0)
         return command_fail(command, ERROR_BadValue, "skip is %lld and must not be negative",
                             (long long)wish.skip);
     if (wish.limit < 0)
         wish.limit = wish.limit == INT64_MIN ? INT64_MAX : -wish.limit;
     if (view_is_needed(wish.name, wish.collection))
-        TRY(view_count(command, wish.name, wish.filter, wish.skip, wish.limit, &count));
+        TRY(view_count(command, wish.name, wish.filter, wish.collation, wish.skip, wish.limit,
+                       &count));
     else
         TRY(count_stored(command, &wish, &count));
     if (count <= INT32_MAX)
@@ -74,6 +79,7 @@ status serve_count(struct command *command)
 struct distinct {
     struct command *command;
     const struct path *path;
+    const struct collation *collation;
     struct buffer values; /* an array that was begun */
     size_t begun;
     size_t count;
@@ -109,7 +115,7 @@ static status add_value(struct distinct *distinct, struct value value)
 
     if (2 * distinct->count >= distinct->room)
         TRY(grow(distinct));
-    key_append_value(&encoded, value, KEY_ASCENDING);
+    key_append_value_by(&encoded, distinct->collation, value, KEY_ASCENDING);
     TRY(buffer_finish(&encoded, &key));
     size_t at = bytes_hash(key, 0) & (distinct->room - 1);
     for (; distinct->table[at].len > 0; at = (at + 1) & (distinct->room - 1)) {
@@ -158,7 +164,7 @@ static status collect_viewed(struct distinct *distinct, bytes name, bytes filter
 
     if (!viewed.scratch)
         return status_of(OUT_OF_MEMORY, "no memory to look at documents");
-    status s = view_each(distinct->command, name, filter, add_viewed, &viewed);
+    status s = view_each(distinct->command, name, filter, distinct->collation, add_viewed, &viewed);
     arena_close(viewed.scratch);
     return s;
 }
@@ -172,7 +178,8 @@ static status collect(struct distinct *distinct, const struct collection *collec
     struct select_row row;
     bool has = true;
 
-    TRY(condition_make(command, command->arena, filter, BYTES_NONE, &spec.condition));
+    TRY(condition_make(command, command->arena, filter, BYTES_NONE, distinct->collation,
+                       &spec.condition));
     if (!collection)
         return STATUS_OK;
     TRY(select_open(command, &spec, &select));
@@ -198,7 +205,7 @@ status serve_distinct(struct command *command)
         { "hint",      ARGUMENT_DOCUMENT_OR_TEXT, false},
         { "collation", ARGUMENT_DOCUMENT,         false},
     };
-    enum { KEY, QUERY };
+    enum { KEY, QUERY, HINT, COLLATION };
     struct value given[ARRAY_COUNT(table)];
     struct distinct distinct = { .command = command, .values = buffer_in(command->arena) };
     const struct collection *collection;
@@ -208,6 +215,7 @@ status serve_distinct(struct command *command)
     TRY(command_collection_name(command, &name));
     TRY(path_parse(command->arena, value_text(given[KEY]), &distinct.path));
     TRY(command_find(command, name, &collection));
+    TRY(collating_read(command, given[COLLATION], collection, &distinct.collation));
     distinct.begun = document_begin(&distinct.values);
     if (view_is_needed(name, collection))
         TRY(collect_viewed(&distinct, name, argument_document(given[QUERY])));

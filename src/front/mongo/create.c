@@ -8,6 +8,7 @@
 #include "front/mongo/create.h"
 
 #include "front/mongo/capped.h"
+#include "front/mongo/collating.h"
 #include "front/mongo/collmod.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/index_spec.h"
@@ -63,6 +64,7 @@ struct creating {
     struct index_definition indexes[2];
     size_t index_count;
     bool is_view;
+    const struct collation *collation;
 };
 
 static bool has(const struct creating *creating, int which)
@@ -115,7 +117,8 @@ static status take_view(struct command *command, bytes name, struct creating *cr
                             "a view cannot be capped, clustered nor have a validator");
     if (has(creating, PIPELINE))
         stages = value_document(creating->given[PIPELINE]);
-    TRY(view_check(command, name, value_text(creating->given[VIEW_ON]), stages));
+    TRY(view_check(command, name, value_text(creating->given[VIEW_ON]), stages,
+                   creating->collation));
     creating->is_view = true;
     keep_given(creating, VIEW_ON);
     document_append(&creating->options, BYTES_LITERAL("pipeline"),
@@ -236,12 +239,8 @@ static status take_rest(struct command *command, struct creating *creating)
     for (int which = VALIDATOR; which <= ACTION; which++)
         keep_given(creating, which);
     keep_given(creating, IMAGES);
-    if (!has(creating, COLLATION))
-        return STATUS_OK;
-    bytes collation;
-    TRY(index_collation(command, creating->given[COLLATION], &collation));
-    if (collation.len > 0)
-        reply_document(&creating->options, "collation", collation);
+    if (creating->collation)
+        reply_document(&creating->options, "collation", collation_document(creating->collation));
     return STATUS_OK;
 }
 
@@ -251,7 +250,8 @@ static status make(struct command *command, bytes name, struct creating *creatin
 {
     struct collection_definition definition = { .database = command->database,
                                                 .name = name,
-                                                .default_ttl = TTL_OFF };
+                                                .default_ttl = TTL_OFF,
+                                                .collation = creating->collation };
     bool is_plain = creating->keep.options.len <= 5 && creating->keep.id_index.len == 0;
 
     if (!is_plain)
@@ -270,6 +270,8 @@ status serve_create(struct command *command)
     TRY(command_arguments(command, table, ARRAY_COUNT(table), creating.given));
     TRY(command_collection_name(command, &name));
     size_t begun = document_begin(&creating.options);
+    if (has(&creating, COLLATION))
+        TRY(collating_parse(command, creating.given[COLLATION], &creating.collation));
     TRY(take_capped(command, &creating));
     TRY(take_view(command, name, &creating));
     TRY(take_clustered(command, &creating));

@@ -1,6 +1,7 @@
 /* Delete: the documents that fulfil a filter, one of them or all.
  *
  * Start reading at serve_delete(). */
+#include "front/mongo/collating.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/modify.h"
 #include "front/mongo/retry.h"
@@ -29,6 +30,7 @@ static status run_statement(struct command *command, struct modify *modify, byte
     };
     enum { Q, LIMIT, COLLATION, HINT };
     struct value given[ARRAY_COUNT(table)];
+    const struct collation *by;
 
     TRY(command_fields(command, "delete.deletes", statement, table, ARRAY_COUNT(table), given));
     int64_t limit = argument_number(given[LIMIT], 0);
@@ -38,7 +40,9 @@ static status run_statement(struct command *command, struct modify *modify, byte
                             (long long)limit);
     modify->is_multi = limit == 0;
     TRY(retry_check_single(command, modify->is_multi));
-    TRY(condition_make(command, command->arena, value_document(given[Q]), let, &modify->condition));
+    TRY(collating_read(command, given[COLLATION], modify->collection, &by));
+    TRY(condition_make(command, command->arena, value_document(given[Q]), let, by,
+                       &modify->condition));
     TRY(modify_choose(command, modify, BYTES_NONE, given[HINT]));
     return modify->collection ? modify_run(command, modify) : STATUS_OK;
 }

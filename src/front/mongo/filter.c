@@ -60,7 +60,8 @@ static status parse_compare(struct filter_parser *p, bytes path, struct field op
         return fault_raise(p->arena, p->fault, ERROR_BadValue,
                            "Can't have RegEx as arg to predicate over field '%.*s'.", (int)path.len,
                            (const char *)path.data);
-    return match_leaf(p->arena, kind, path, operator.value, out);
+    return match_leaf_by(p->arena, formula_scope_collation(p->scope), kind, path, operator.value,
+                         out);
 }
 
 static status parse_unequal(struct filter_parser *p, bytes path, struct field operator,
@@ -460,9 +461,10 @@ status filter_parse_sorting(struct arena *arena, bytes filter, const struct form
 }
 
 status filter_parse_field(struct arena *arena, bytes path, struct value operand,
-                          const struct match **out, struct fault *fault)
+                          const struct formula_scope *scope, const struct match **out,
+                          struct fault *fault)
 {
-    struct filter_parser parser = { .arena = arena, .fault = fault };
+    struct filter_parser parser = { .arena = arena, .fault = fault, .scope = scope };
 
     *out = NULL;
     TRY(filter_parse_operand(&parser, path, operand, out));

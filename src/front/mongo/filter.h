@@ -16,7 +16,7 @@
 
 struct formula_scope;
 
-/* `scope`: variables that $expr may use; NULL: none but the system's. */
+/* `scope`: variables that $expr may use, and how texts compare; NULL: none but the system's, and by their bytes. */
 MUST_USE status filter_parse(struct arena *arena, bytes filter, const struct formula_scope *scope,
                              const struct match **out, struct fault *fault);
 /* The same where the documents are then found in the order of how near they are, if the filter says so; elsewhere
@@ -27,7 +27,8 @@ MUST_USE status filter_parse_sorting(struct arena *arena, bytes filter,
 /* The operators of one field ({$gt: 1, $lt: 5}) or a value to equal, for a path; an empty path asks single
  * values (match_value). */
 MUST_USE status filter_parse_field(struct arena *arena, bytes path, struct value operand,
-                                   const struct match **out, struct fault *fault);
+                                   const struct formula_scope *scope, const struct match **out,
+                                   struct fault *fault);
 /* Does the document begin with a field whose name starts with $ (and is no reference)? */
 bool filter_has_operators(struct value value);
 

@@ -6,6 +6,8 @@
  * Threads: pure apart from the arena. */
 #include "front/mongo/filter_parts.h"
 
+#include "front/mongo/formula.h"
+
 #include <stdlib.h>
 
 static status bad(struct filter_parser *p, const char *what)
@@ -132,7 +134,8 @@ status filter_parse_in(struct filter_parser *p, bytes path, struct value argumen
     walk = document_fields(value_document(argument));
     while (document_next(&walk, &element))
         TRY(add_to_in(p, leaf, element.value, values, patterns));
-    match_sort_values(values, &leaf->value_count);
+    leaf->collation = formula_scope_collation(p->scope);
+    match_sort_values(leaf->collation, values, &leaf->value_count);
     leaf->values = values;
     leaf->patterns = patterns;
     *out = leaf;

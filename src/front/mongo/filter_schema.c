@@ -358,7 +358,7 @@ static status parse_enum(struct schema_parser *s, struct field argument, struct 
         return fail(s, ERROR_FailedToParse, argument.name, "cannot be an empty array");
     rule->values = values;
     rule->value_count = count;
-    match_sort_values(values, &rule->value_count);
+    match_sort_values(NULL, values, &rule->value_count);
     if (rule->value_count < count)
         return fail(s, ERROR_FailedToParse, argument.name, "array cannot contain duplicate values");
     return STATUS_OK;

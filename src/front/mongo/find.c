@@ -2,6 +2,7 @@
  *
  * Start reading at serve_find(). */
 #include "front/mongo/capped.h"
+#include "front/mongo/collating.h"
 #include "front/mongo/finding.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/point.h"
@@ -10,6 +11,7 @@
 struct find_wish {
     struct finding_wish finding;
     struct stream_wish stream;
+    struct value collation;
 };
 
 /* A first batch that reaches the limit is the last. */
@@ -72,17 +74,9 @@ enum {
 /* Wishes that this server cannot fulfil are refused, never ignored. */
 static status refuse_unsupported(struct command *command, const struct value *given)
 {
-    struct value locale;
-
     if (argument_flag(given[AWAIT_DATA], false) && !argument_flag(given[TAILABLE], false))
         return command_fail(command, ERROR_FailedToParse,
                             "Cannot set 'awaitData' without also setting 'tailable'");
-    if (given[COLLATION].type == VALUE_DOCUMENT &&
-        document_find(value_document(given[COLLATION]), "locale", &locale) &&
-        !bytes_equal(argument_text(locale), BYTES_LITERAL("simple")))
-        return command_fail(command, ERROR_CommandNotSupported,
-                            "collation is not in this version of mayfly; there is only the simple "
-                            "order of bytes");
     for (size_t i = RETURN_KEY; i <= SHOW_RECORD_ID; i++) {
         if (argument_flag(given[i], false))
             return command_fail(command, ERROR_CommandNotSupported,
@@ -139,6 +133,7 @@ static status read_wish(struct command *command, struct find_wish *out)
                                       .skip = argument_number(given[SKIP], 0),
                                       .limit = argument_number(given[LIMIT], 0),
                                       .is_tailable = argument_flag(given[TAILABLE], false) };
+    out->collation = given[COLLATION];
     out->stream.is_tailable = finding->is_tailable;
     out->stream.awaits = argument_flag(given[AWAIT_DATA], false);
     out->stream.batch_size = argument_number(given[BATCH_SIZE], -1);
@@ -166,6 +161,7 @@ status serve_find(struct command *command)
 
     TRY(read_wish(command, &wish));
     TRY(command_find(command, wish.stream.name, &collection));
+    TRY(collating_read(command, wish.collation, collection, &wish.finding.collation));
     TRY(check_tailable(command, collection, &wish));
     if (collection && !command->explain && wish.stream.batch_size != 0 &&
         !wish.stream.is_tailable && point_is(collection, &wish.finding, &id))

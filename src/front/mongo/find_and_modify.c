@@ -2,6 +2,7 @@
  *
  * Start reading at serve_find_and_modify(). */
 #include "front/mongo/change.h"
+#include "front/mongo/collating.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/projection.h"
 #include "front/mongo/retry.h"
@@ -32,6 +33,7 @@ enum {
     ARRAY_FILTERS,
     LET,
     HINT,
+    COLLATION,
     ARGUMENT_COUNT = 13
 };
 
@@ -51,14 +53,20 @@ static status append_value(struct command *command, const struct value *given, b
                            struct buffer *out)
 {
     const struct projection *projection = NULL;
+    const struct collection *collection;
+    const struct collation *by;
     struct condition *condition;
+    bytes name;
 
     if (document.len == 0) {
         reply_null(out, "value");
         return STATUS_OK;
     }
+    TRY(command_collection_name(command, &name));
+    TRY(command_find_stored(command, name, &collection));
+    TRY(collating_read(command, given[COLLATION], collection, &by));
     TRY(condition_make(command, command->arena, argument_document(given[QUERY]),
-                       argument_document(given[LET]), &condition));
+                       argument_document(given[LET]), by, &condition));
     if (given[FIELDS].type == VALUE_DOCUMENT)
         TRY(projection_parse(command->arena, value_document(given[FIELDS]), PROJECTION_OF_FIND,
                              condition->scope, &projection, &command->fault));
@@ -109,11 +117,13 @@ static status remove_one(struct command *command, bytes name, struct value *give
                              .context = given,
                              .answer = answer_removal,
                              .wants_documents = true };
+    const struct collation *by;
     bytes answer;
 
-    TRY(condition_make(command, command->arena, argument_document(given[QUERY]),
-                       argument_document(given[LET]), &modify.condition));
     TRY(command_find_stored(command, name, &modify.collection));
+    TRY(collating_read(command, given[COLLATION], modify.collection, &by));
+    TRY(condition_make(command, command->arena, argument_document(given[QUERY]),
+                       argument_document(given[LET]), by, &modify.condition));
     TRY(modify_choose(command, &modify, argument_document(given[SORT]), given[HINT]));
     if (modify.collection)
         TRY(modify_run(command, &modify));
@@ -152,6 +162,7 @@ static status update_one(struct command *command, bytes name, struct value *give
                                 .is_upsert = argument_flag(given[UPSERT], false),
                                 .sort = argument_document(given[SORT]),
                                 .hint = given[HINT],
+                                .collation = given[COLLATION],
                                 .wants_documents = true,
                                 .answer = answer_change,
                                 .context = given };

@@ -186,17 +186,49 @@ static status parse(struct command *command, struct arena *arena, const struct f
 {
     bytes sort, projection;
 
-    TRY(condition_make(command, arena, wish->filter, wish->let, &finding->condition));
+    TRY(condition_make(command, arena, wish->filter, wish->let, wish->collation,
+                       &finding->condition));
     TRY(arena_copy(arena, wish->sort, &sort));
     TRY(arena_copy(arena, wish->projection, &projection));
     if (sort.len > 0)
-        TRY(sort_parse(arena, sort, &finding->sort, &command->fault));
+        TRY(sort_parse(arena, sort, wish->collation, &finding->sort, &command->fault));
     if (projection.len > 0)
         TRY(projection_parse(arena, projection, PROJECTION_OF_FIND, finding->condition->scope,
                              &finding->projection, &command->fault));
     TRY(copy_value(arena, wish->hint, &finding->hint));
     TRY(arena_copy(arena, wish->min, &finding->min));
     return arena_copy(arena, wish->max, &finding->max);
+}
+
+static bool has_text(bytes document)
+{
+    struct document_walk walk;
+    struct field field;
+
+    if (document.len == 0)
+        return false;
+    walk = document_fields(document);
+    while (document_next(&walk, &field)) {
+        bool is_inside = field.value.type == VALUE_DOCUMENT || field.value.type == VALUE_ARRAY;
+        if (field.value.type == VALUE_STRING || field.value.type == VALUE_SYMBOL ||
+            (is_inside && has_text(value_document(field.value))))
+            return true;
+    }
+    return false;
+}
+
+/* Limits that are texts mean a place in the order of the index only if that is the order of the command. */
+static status check_limits(struct command *command, const struct finding_wish *wish,
+                           const struct hint *hint)
+{
+    if (!hint->index || hint->index->definition.collation == wish->collation ||
+        (!has_text(wish->min) && !has_text(wish->max)))
+        return STATUS_OK;
+    return command_fail(command, 51174,
+                        "The index '%.*s' has another collation than the command, so min and max "
+                        "cannot be texts; give the command the collation of the index",
+                        (int)hint->index->definition.name.len,
+                        (const char *)hint->index->definition.name.data);
 }
 
 status finding_open(struct command *command, const struct collection *collection,
@@ -214,6 +246,7 @@ status finding_open(struct command *command, const struct collection *collection
     TRY(parse(command, stream_arena(stream), wish, finding));
     if (collection) {
         TRY(hint_read(command, collection, finding->hint, &hint));
+        TRY(check_limits(command, wish, &hint));
         finding->collection_id = collection->id;
         source = (struct stream_source){
             .begin = begin, .next = next, .end = end, .is_over = is_over, .state = finding

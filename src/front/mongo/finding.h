@@ -9,7 +9,8 @@
 struct finding_wish {
     bytes filter, let, sort, projection; /* documents, each may be empty */
     struct value hint;
-    bytes min, max; /* documents, or empty */
+    bytes min, max;                    /* documents, or empty */
+    const struct collation *collation; /* of texts; NULL: by their bytes */
     int64_t skip;
     int64_t limit;    /* negative: no limit */
     bool is_tailable; /* of a capped collection, in natural order */

@@ -265,13 +265,19 @@ static status open_view(struct opening *opening, const struct view *view,
     struct command *command = &opening->command;
     struct formula_run own = *formulas;
     const struct pipeline *pipeline;
+    const struct formula_scope *scope;
     struct pipeline_front front;
     struct pipeline whole;
     struct stage *stages;
 
+    if (view->collation != formulas->collation)
+        return command_fail(command, ERROR_OptionNotSupportedOnView,
+                            "a pipeline cannot look up or unite with a view that has another "
+                            "collation than the pipeline itself");
     part_condition(opening);
     TRY(ARENA_NEW(command->arena, FORMULA_VARIABLES_MAX, &own.variables));
-    TRY(pipeline_parse(command->arena, view->stages, NULL, &pipeline, &command->fault));
+    TRY(formula_scope_of(command->arena, formulas->collation, &scope));
+    TRY(pipeline_parse(command->arena, view->stages, scope, &pipeline, &command->fault));
     TRY(ARENA_NEW(command->arena, pipeline->count + 1, &stages));
     for (size_t i = 0; i < pipeline->count; i++)
         stages[i] = pipeline->stages[i];
@@ -309,6 +315,7 @@ static status open_foreign(void *context, bytes name, const struct match *match,
     memcpy(opening->condition.variables, formulas->variables, sizeof(opening->condition.variables));
     random_secret(&opening->condition.random, sizeof(opening->condition.random));
     opening->condition.match = match;
+    opening->condition.collation = formulas->collation;
     status s = view_resolve(&opening->command, name, &view);
     if (s.code == OK && view.is_view) {
         s = open_view(opening, &view, formulas);

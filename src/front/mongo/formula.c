@@ -44,10 +44,30 @@ static status check_path(struct formula_parser *p, bytes path)
     return STATUS_OK;
 }
 
+status formula_scope_of(struct arena *arena, const struct collation *by,
+                        const struct formula_scope **out)
+{
+    struct formula_scope *scope;
+
+    *out = NULL;
+    if (!by)
+        return STATUS_OK;
+    TRY(ARENA_NEW(arena, 1, &scope));
+    /* The number behind it is that of the first variable. */
+    *scope = (struct formula_scope){ .number = UINT32_MAX, .collation = by };
+    *out = scope;
+    return STATUS_OK;
+}
+
+const struct collation *formula_scope_collation(const struct formula_scope *scope)
+{
+    return scope ? scope->collation : NULL;
+}
+
 static bool find_variable(const struct formula_scope *scope, bytes name, uint32_t *out)
 {
     for (; scope; scope = scope->around) {
-        if (bytes_equal(scope->name, name)) {
+        if (scope->name.len > 0 && bytes_equal(scope->name, name)) {
             *out = scope->number;
             return true;
         }
@@ -236,7 +256,8 @@ status formula_parse_let(struct arena *arena, bytes let, struct formula_run *run
     struct document_walk walk;
     struct field field;
 
-    *out = NULL;
+    TRY(formula_scope_of(arena, run->collation, out));
+    parser.scope = *out;
     if (!run->variables)
         TRY(ARENA_NEW(arena, FORMULA_VARIABLES_MAX, &run->variables));
     if (let.len == 0)

@@ -6,12 +6,18 @@
 #include "front/mongo/fault.h"
 #include "query/query.h"
 
-/* Variables that stand for $$names; each has its place in formula_run.variables. */
+/* What is known around an expression: variables that stand for $$names, each with its place in
+ * formula_run.variables, and how texts compare. */
 struct formula_scope {
     const struct formula_scope *around; /* may be NULL */
-    bytes name;
+    bytes name;                         /* empty: no variable */
     uint32_t number;
+    const struct collation *collation;
 };
+/* A scope without variables; NULL, which is the same, for the order of bytes. */
+MUST_USE status formula_scope_of(struct arena *arena, const struct collation *by,
+                                 const struct formula_scope **out);
+const struct collation *formula_scope_collation(const struct formula_scope *scope);
 
 /* Any BSON value as an expression: "$a.b" is a path, "$$v" a variable, {$op: ...} a call, other documents
  * and arrays are built from their parts, the rest are literals. Borrows from the bytes. */

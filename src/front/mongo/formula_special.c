@@ -22,7 +22,10 @@ status formula_bind(struct formula_parser *p, bytes name)
                            "an expression has more than %d variables within each other",
                            FORMULA_VARIABLES_MAX);
     TRY(ARENA_NEW(p->arena, 1, &inner));
-    *inner = (struct formula_scope){ .around = p->scope, .name = name, .number = number };
+    *inner = (struct formula_scope){ .around = p->scope,
+                                     .name = name,
+                                     .number = number,
+                                     .collation = formula_scope_collation(p->scope) };
     p->scope = inner;
     return STATUS_OK;
 }
@@ -251,7 +254,8 @@ status formula_special_sort_array(struct formula_parser *p, struct field call,
     if (!document_find(value_document(call.value), "sortBy", &by))
         return fault_raise(p->arena, p->fault, 2942503, "$sortArray requires 'sortBy'");
     if (by.type == VALUE_DOCUMENT) {
-        TRY(sort_parse(p->arena, value_document(by), &wish, p->fault));
+        TRY(sort_parse(p->arena, value_document(by), formula_scope_collation(p->scope), &wish,
+                       p->fault));
         return formula_sorted(p->arena, input, wish.order, false, out);
     }
     if (!value_as_int64(by, &direction) || (direction != 1 && direction != -1))

@@ -74,11 +74,12 @@ static bool find_by_pattern(const struct collection *collection, bytes pattern, 
     }
     for (size_t i = 0; i < collection->index_count; i++) {
         if (is_pattern_of(pattern, &collection->indexes[i])) {
-            *out = (struct hint){ .by = FIND_BY_INDEX, .index = &collection->indexes[i] };
-            return true;
+            out->is_ambiguous = out->index != NULL;
+            out->by = FIND_BY_INDEX;
+            out->index = &collection->indexes[i];
         }
     }
-    return false;
+    return out->index != NULL;
 }
 
 static bool find_by_name(const struct collection *collection, bytes name, struct hint *out)
@@ -107,6 +108,9 @@ status hint_read(struct command *command, const struct collection *collection, s
         is_found = find_by_pattern(collection, value_document(value), out);
     else if (value.type == VALUE_STRING)
         is_found = find_by_name(collection, value_text(value), out);
+    if (out->is_ambiguous)
+        return command_fail(command, ERROR_IndexNotFound,
+                            "Hint matched multiple indexes, must hint by index name");
     if (is_found && (!out->index || index_is_usable(out->index)))
         return STATUS_OK;
     return command_fail(command, ERROR_BadValue,

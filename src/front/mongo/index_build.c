@@ -9,6 +9,7 @@
 #include "front/mongo/index_build.h"
 
 #include "base/block.h"
+#include "front/mongo/duplicate.h"
 #include "front/mongo/operation.h"
 
 /* ---- duplicates ------------------------------------------------------------------------------------- */
@@ -37,33 +38,21 @@ void index_append_pattern(struct command *command, struct buffer *out, const str
 status index_fault_duplicate(struct command *command, bytes name, const struct index *index,
                              bytes key, struct fault *out)
 {
-    struct buffer shown = buffer_in(command->arena), details = buffer_in(command->arena);
-    struct document_walk walk = document_fields(key);
-    bytes namespace = command_namespace(command, name);
-    struct field field;
-    size_t count = 0;
+    struct duplicate duplicate = { .collection = name,
+                                   .index = index->definition.name,
+                                   .values = key,
+                                   .collation = index->definition.collation };
+    struct buffer made = buffer_in(command->arena);
+    struct value pattern;
+    bytes document;
 
-    while (document_next(&walk, &field)) {
-        buffer_append_text(&shown, count++ > 0 ? ", " : " ");
-        buffer_append(&shown, field.name);
-        buffer_append_text(&shown, ": ");
-        json_write_value(&shown, field.value);
-    }
-    size_t begun = document_begin(&details);
-    index_append_pattern(command, &details, index);
-    reply_document(&details, "keyValue", key);
-    document_end(&details, begun);
-    if (shown.is_failed)
-        return arena_exhausted(command->arena);
-    bytes index_name = index->definition.name;
-    *out = (struct fault){ .code = ERROR_DuplicateKey };
-    out->message = arena_format(command->arena,
-                                "E11000 duplicate key error collection: %.*s index: %.*s dup key: "
-                                "{%.*s }",
-                                (int)namespace.len, (const char *)namespace.data,
-                                (int)index_name.len, (const char *)index_name.data, (int)shown.len,
-                                (const char *)shown.data);
-    return buffer_finish(&details, &out->details);
+    size_t begun = document_begin(&made);
+    index_append_pattern(command, &made, index);
+    document_end(&made, begun);
+    TRY(buffer_finish(&made, &document));
+    document_find(document, "keyPattern", &pattern);
+    duplicate.pattern = value_document(pattern);
+    return duplicate_fault(command, &duplicate, out);
 }
 
 /* What clients call it that the index cannot hold a document. */

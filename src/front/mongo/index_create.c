@@ -179,6 +179,8 @@ static status create_missing(struct command *command, struct creation *creation)
 
     for (int i = 0; i < TRIES_MAX; i++) {
         TRY(command_need(command, creation->name, &creation->collection));
+        for (size_t j = 0; j < creation->wanted_count; j++)
+            TRY(index_spec_inherit(command, creation->collection, &creation->wanted[j]));
         TRY(look(command, creation));
         if (creation->spec_count == creation->there_count)
             return STATUS_OK;

@@ -9,6 +9,7 @@
  * Pure apart from the command's arena and fault. */
 #include <math.h>
 
+#include "front/mongo/collating.h"
 #include "front/mongo/filter.h"
 #include "front/mongo/index_kind.h"
 
@@ -338,7 +339,8 @@ static status take_option(struct parsing *parsing, const struct field *field)
     case USE_PARTIAL:
         return take_partial(parsing, field->value);
     case USE_COLLATION:
-        return index_collation(parsing->command, field->value, &spec->collation);
+        spec->says_collation = true;
+        return collating_parse(parsing->command, field->value, &spec->by);
     case USE_LISTED:
         return take_other(parsing, field);
     case USE_NONE:
@@ -413,6 +415,31 @@ static status check_expiry(struct parsing *parsing)
     return STATUS_OK;
 }
 
+/* Text and flat geographic indexes have an order of their own. */
+static bool takes_no_collation(const struct index_spec *spec)
+{
+    struct document_walk walk = document_fields(spec->key);
+    struct field field;
+
+    while (document_next(&walk, &field)) {
+        if (field.value.type == VALUE_STRING &&
+            (bytes_equal(value_text(field.value), BYTES_LITERAL("text")) ||
+             bytes_equal(value_text(field.value), BYTES_LITERAL("2d"))))
+            return true;
+    }
+    return false;
+}
+
+static status check_collation(struct command *command, const struct index_spec *spec)
+{
+    if (!spec->by || !takes_no_collation(spec))
+        return STATUS_OK;
+    return command_fail(command, ERROR_CannotCreateIndex,
+                        "an index of type text or 2d does not support collation: %s; create it "
+                        "with { collation: { locale: \"simple\" } }",
+                        shown(command, collation_document(spec->by)));
+}
+
 static status check_types(struct parsing *parsing)
 {
     struct command *command = parsing->command;
@@ -421,13 +448,7 @@ static status check_types(struct parsing *parsing)
     if (spec->is_sparse && spec->partial.len > 0)
         return command_fail(command, ERROR_CannotCreateIndex,
                             "cannot mix \"partialFilterExpression\" and \"sparse\" options");
-    if (spec->is_unique && spec->collation.len > 0)
-        return command_fail(command, ERROR_CannotCreateIndex,
-                            "a unique index compares texts byte by byte here, and cannot have the "
-                            "collation %s; leave the collation out, or keep a field with the text "
-                            "in one case and index that",
-                            shown(command, spec->collation));
-    return STATUS_OK;
+    return check_collation(command, spec);
 }
 
 static status check_whole(struct parsing *parsing)
@@ -453,6 +474,24 @@ static status check_whole(struct parsing *parsing)
     TRY(check_types(parsing));
     TRY(index_kind_check(command, spec));
     return spec->has_expiry ? check_expiry(parsing) : STATUS_OK;
+}
+
+status index_spec_inherit(struct command *command, const struct collection *collection,
+                          struct index_spec *spec)
+{
+    const struct collation *own = collection->definition.collation;
+
+    if (!spec->says_collation)
+        spec->by = own;
+    if (spec->kind == INDEX_SPEC_ID && spec->by != own)
+        return command_fail(command, ERROR_BadValue,
+                            "The _id index must have the same collation as the collection. Index "
+                            "collation: %s, collection collation: %s",
+                            spec->by ? shown(command, collation_document(spec->by)) : "{}",
+                            own ? shown(command, collation_document(own)) : "{}");
+    TRY(check_collation(command, spec));
+    spec->collation = spec->by ? collation_document(spec->by) : BYTES_NONE;
+    return STATUS_OK;
 }
 
 status index_spec_parse(struct command *command, bytes given, struct index_spec *out)

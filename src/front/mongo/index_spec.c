@@ -249,6 +249,8 @@ status index_spec_list(struct command *command, const struct collection *collect
         specs[count] = (struct index_spec){ .kind = INDEX_SPEC_ID,
                                             .name = BYTES_LITERAL("_id_"),
                                             .version = 2 };
+        if (collection->definition.collation)
+            specs[count].collation = collation_document(collection->definition.collation);
         TRY(make_key(arena, "_id", &specs[count].key));
         specs[count++].others = keep_read(collection->definition.options).id_index;
     }
@@ -344,6 +346,7 @@ status index_spec_define(struct command *command, const struct index_spec *spec,
         .is_sparse = spec->is_sparse,
         .is_partial = spec->partial.len > 0,
         .predicate = spec->partial,
+        .collation = spec->kind == INDEX_SPEC_IDLE ? NULL : spec->by,
         .is_missing_null = true,
         .expire_after_s = spec->has_expiry && !index_spec_never_expires(spec) ? spec->expire_after_s
                                                                               : INDEX_NO_EXPIRY,

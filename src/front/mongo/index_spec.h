@@ -29,17 +29,20 @@ struct index_spec {
     int32_t version;
     bool is_unique, is_sparse, is_hidden;
     bool has_expiry;
-    int32_t expire_after_s;    /* -1 only on _ts: on, without a default */
-    bytes partial;             /* document; empty: holds all */
-    bytes collation;           /* document with all its settings; empty: as bytes */
-    bytes others;              /* document of options that are only kept and listed; or empty */
-    const struct index *index; /* NULL if the engine has none of it, or not yet */
+    int32_t expire_after_s;     /* -1 only on _ts: on, without a default */
+    bytes partial;              /* document; empty: holds all */
+    bytes collation;            /* document with all its settings; empty: as bytes */
+    bool says_collation;        /* of a wish: otherwise it is that of the collection */
+    const struct collation *by; /* of a wish: the same as `collation` */
+    bytes others;               /* document of options that are only kept and listed; or empty */
+    const struct index *index;  /* NULL if the engine has none of it, or not yet */
 };
 
 /* One member of `indexes`. Raises 9, 14, 67, 197 and others for what is not acceptable. */
 MUST_USE status index_spec_parse(struct command *command, bytes given, struct index_spec *out);
-/* A collation with all its settings; empty for the simple one. Raises 14, 40414, 40415. */
-MUST_USE status index_collation(struct command *command, struct value given, bytes *out);
+/* What the wish does not say about texts is as the collection has it. Raises 2 and 67 where that cannot be. */
+MUST_USE status index_spec_inherit(struct command *command, const struct collection *collection,
+                                   struct index_spec *spec);
 /* All that clients may see, _id first; FAILED ones are left out. */
 MUST_USE status index_spec_list(struct command *command, const struct collection *collection,
                                 struct index_spec **out, size_t *count_out);

@@ -41,7 +41,8 @@ static status note_outcome(struct command *command, struct insertion *insertion,
         return op->outcome;
     struct fault fault = fault_of(op->outcome);
     if (op->outcome.code == EXISTS)
-        TRY(kept_fault_duplicate_id(command, insertion->name, insertion->ids[at], &fault));
+        TRY(kept_fault_duplicate_id(command, insertion->name, op->collection, insertion->ids[at],
+                                    &fault));
     else if (op->outcome.code == DUPLICATE_KEY || op->outcome.code == INVALID)
         TRY(index_fault_of_write(command, op, &fault));
     return write_errors_add(&insertion->errors, insertion->numbers[at], &fault);

@@ -11,6 +11,7 @@
  * Threads: the command's. */
 #include "front/mongo/kept.h"
 
+#include "front/mongo/duplicate.h"
 #include "front/mongo/series.h"
 #include "front/mongo/validator.h"
 
@@ -21,11 +22,12 @@ bool kept_is_keyed_by_id(const struct collection *collection)
     return collection->definition.partition_path_count == 0;
 }
 
-status kept_id_key(struct arena *arena, struct value id, bytes *out)
+status kept_id_key(struct arena *arena, const struct collection *collection, struct value id,
+                   bytes *out)
 {
     struct buffer encoded = buffer_in(arena);
 
-    key_append_value(&encoded, id, KEY_ASCENDING);
+    key_append_value_by(&encoded, collection->definition.collation, id, KEY_ASCENDING);
     return buffer_finish(&encoded, out);
 }
 
@@ -156,15 +158,16 @@ status kept_take(struct command *command, const struct collection *collection, b
 
 /* ---- showing ---------------------------------------------------------------------------------------- */
 
-static bool is_key_of(struct arena *arena, struct value id, bytes key)
+static bool is_key_of(struct arena *arena, const struct collection *collection, struct value id,
+                      bytes key)
 {
-    struct buffer encoded = buffer_in(arena);
+    bytes encoded;
 
-    key_append_value(&encoded, id, KEY_ASCENDING);
-    return !encoded.is_failed && bytes_equal(bytes_of(encoded.data, encoded.len), key);
+    return kept_id_key(arena, collection, id, &encoded).code == OK && bytes_equal(encoded, key);
 }
 
-status kept_show(struct arena *arena, struct document_key key, bytes bson, bytes *out)
+status kept_show(struct arena *arena, const struct collection *collection, struct document_key key,
+                 bytes bson, bytes *out)
 {
     struct document_walk walk = document_fields(bson);
     struct buffer copy = buffer_in(arena);
@@ -174,9 +177,9 @@ status kept_show(struct arena *arena, struct document_key key, bytes bson, bytes
     *out = bson;
     struct document_walk first = walk;
     if (document_next(&first, &field) && bytes_equal(field.name, BYTES_LITERAL("_id")) &&
-        is_key_of(arena, field.value, key.id))
+        is_key_of(arena, collection, field.value, key.id))
         return STATUS_OK;
-    if (!document_find(bson, "_id", &id) || !is_key_of(arena, id, key.id))
+    if (!document_find(bson, "_id", &id) || !is_key_of(arena, collection, id, key.id))
         document_find(bson, "id", &id);
     buffer_reserve(&copy, bson.len + id.raw.len + 8);
     size_t begun = document_begin(&copy);
@@ -191,28 +194,27 @@ status kept_show(struct arena *arena, struct document_key key, bytes bson, bytes
 
 /* ---- duplicates ------------------------------------------------------------------------------------- */
 
-status kept_fault_duplicate_id(struct command *command, bytes name, struct value id,
+static status document_of_id(struct arena *arena, struct value id, bytes *out)
+{
+    struct buffer document = buffer_in(arena);
+    size_t begun = document_begin(&document);
+
+    document_append(&document, BYTES_LITERAL("_id"), id);
+    document_end(&document, begun);
+    return buffer_finish(&document, out);
+}
+
+status kept_fault_duplicate_id(struct command *command, bytes name,
+                               const struct collection *collection, struct value id,
                                struct fault *out)
 {
-    struct buffer shown = buffer_in(command->arena), details = buffer_in(command->arena);
-    bytes namespace = command_namespace(command, name);
+    struct duplicate duplicate = { .collection = name,
+                                   .index = BYTES_LITERAL("_id_"),
+                                   .collation = collection->definition.collation };
+    struct value one;
 
-    json_write_value(&shown, id);
-    size_t begun = document_begin(&details);
-    size_t pattern = reply_begin(&details, "keyPattern");
-    reply_int32(&details, "_id", 1);
-    document_end(&details, pattern);
-    size_t value = reply_begin(&details, "keyValue");
-    document_append(&details, BYTES_LITERAL("_id"), id);
-    document_end(&details, value);
-    document_end(&details, begun);
-    if (shown.is_failed)
-        return arena_exhausted(command->arena);
-    *out = (struct fault){ .code = ERROR_DuplicateKey };
-    out->message = arena_format(command->arena,
-                                "E11000 duplicate key error collection: %.*s index: _id_ dup key: "
-                                "{ _id: %.*s }",
-                                (int)namespace.len, (const char *)namespace.data, (int)shown.len,
-                                (const char *)shown.data);
-    return buffer_finish(&details, &out->details);
+    TRY(value_of_integer(command->arena, VALUE_INT32, 1, &one));
+    TRY(document_of_id(command->arena, one, &duplicate.pattern));
+    TRY(document_of_id(command->arena, id, &duplicate.values));
+    return duplicate_fault(command, &duplicate, out);
 }

@@ -20,14 +20,17 @@ struct kept {
 MUST_USE status kept_take(struct command *command, const struct collection *collection,
                           bytes before, bytes document, struct kept *out);
 /* As clients see it; the document itself where there is nothing to change, otherwise in `arena`. */
-MUST_USE status kept_show(struct arena *arena, struct document_key key, bytes bson, bytes *out);
+MUST_USE status kept_show(struct arena *arena, const struct collection *collection,
+                          struct document_key key, bytes bson, bytes *out);
 /* The id part of a key. */
-MUST_USE status kept_id_key(struct arena *arena, struct value id, bytes *out);
+MUST_USE status kept_id_key(struct arena *arena, const struct collection *collection,
+                            struct value id, bytes *out);
 /* Nothing but _id may be asked of the key, because the collection has no partition key. */
 bool kept_is_keyed_by_id(const struct collection *collection);
 
 /* keyPattern and keyValue of a second document with the same _id, and the sentence. */
-MUST_USE status kept_fault_duplicate_id(struct command *command, bytes name, struct value id,
+MUST_USE status kept_fault_duplicate_id(struct command *command, bytes name,
+                                        const struct collection *collection, struct value id,
                                         struct fault *out);
 
 #endif

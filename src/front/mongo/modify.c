@@ -116,7 +116,7 @@ static status look_again(struct command *command, struct modify *modify, struct 
         return STATUS_OK;
     TRY(s);
     *row = (struct select_row){ .key = key, .seq = document->seq };
-    s = kept_show(command->arena, key, document->bson, &row->document);
+    s = kept_show(command->arena, modify->collection, key, document->bson, &row->document);
     if (s.code == OK)
         s = condition_holds(command, modify->condition, command->arena, row->document, &matching,
                             is_there_out);
@@ -331,7 +331,7 @@ status modify_choose(struct command *command, struct modify *modify, bytes sort,
     struct hint way;
 
     if (sort.len > 0 && document_field_count(sort) > 0)
-        TRY(sort_parse(command->arena, sort, &wish, &command->fault));
+        TRY(sort_parse(command->arena, sort, modify->condition->collation, &wish, &command->fault));
     TRY(hint_read(command, modify->collection, hint, &way));
     modify->order = wish.order;
     modify->by = wish.is_natural ? FIND_NATURAL : way.by;

@@ -209,7 +209,7 @@ static status insert_row(struct command *command, const struct collection *colle
     *is_there_out = op.outcome.code == EXISTS;
     if (!*is_there_out)
         return index_outcome(command, &op);
-    return kept_fault_duplicate_id(command, name, kept.id, &command->fault);
+    return kept_fault_duplicate_id(command, name, collection, kept.id, &command->fault);
 }
 
 /* ---- $out ------------------------------------------------------------------------------------------- */

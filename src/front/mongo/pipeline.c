@@ -109,7 +109,8 @@ status stage_sort(struct pipeline_parser *p, struct value argument)
     struct stage *stage;
 
     TRY(pipeline_need_document(p, argument, 15973, "$sort"));
-    TRY(sort_parse(p->arena, value_document(argument), &wish, p->fault));
+    TRY(sort_parse(p->arena, value_document(argument), formula_scope_collation(p->scope), &wish,
+                   p->fault));
     if (!wish.order)
         return fault_raise(p->arena, p->fault, 15976,
                            "$sort stage must have at least one sort key");
@@ -124,7 +125,7 @@ status pipeline_add_sort(struct pipeline_parser *p, bytes path, bool is_descendi
     struct stage *stage;
 
     TRY(pipeline_add(p, STAGE_SORT, &stage));
-    return order_make(p->arena, &part, 1, &stage->order);
+    return order_make(p->arena, formula_scope_collation(p->scope), &part, 1, &stage->order);
 }
 
 static status parse_count_of(struct pipeline_parser *p, struct value argument, const char *name,

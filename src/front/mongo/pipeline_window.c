@@ -25,7 +25,8 @@ static status parse_order(struct pipeline_parser *p, struct value value, const s
     struct sort_wish wish;
 
     TRY(pipeline_need_document(p, value, ERROR_TypeMismatch, "sortBy"));
-    TRY(sort_parse(p->arena, value_document(value), &wish, p->fault));
+    TRY(sort_parse(p->arena, value_document(value), formula_scope_collation(p->scope), &wish,
+                   p->fault));
     *out = wish.order;
     return STATUS_OK;
 }

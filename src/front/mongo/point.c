@@ -28,12 +28,14 @@ bool point_is(const struct collection *collection, const struct finding_wish *wi
     *id_out = field.value;
     return wish->let.len == 0 && wish->sort.len == 0 && wish->projection.len == 0 &&
            wish->hint.type == VALUE_MISSING && wish->min.len == 0 && wish->max.len == 0 &&
-           wish->skip == 0 && kept_is_keyed_by_id(collection) && !keep_is_view(collection);
+           wish->skip == 0 && kept_is_keyed_by_id(collection) && !keep_is_view(collection) &&
+           (field.value.type != VALUE_STRING ||
+            wish->collation == collection->definition.collation);
 }
 
 /* As clients see it: almost always as it is stored, which the same _id in front tells. */
-static status show(struct command *command, const struct document *document, struct value id,
-                   bytes *out)
+static status show(struct command *command, const struct collection *collection,
+                   const struct document *document, struct value id, bytes *out)
 {
     struct document_walk walk = document_fields(document->bson);
     struct field field;
@@ -42,7 +44,7 @@ static status show(struct command *command, const struct document *document, str
     if (document_next(&walk, &field) && bytes_equal(field.name, BYTES_LITERAL("_id")) &&
         field.value.type == id.type && bytes_equal(field.value.raw, id.raw))
         return STATUS_OK;
-    return kept_show(command->arena, document->key, document->bson, out);
+    return kept_show(command->arena, collection, document->key, document->bson, out);
 }
 
 static status append_document(struct command *command, const struct collection *collection,
@@ -53,7 +55,7 @@ static status append_document(struct command *command, const struct collection *
     struct document document;
     bytes shown;
 
-    TRY(kept_id_key(command->arena, id, &key.id));
+    TRY(kept_id_key(command->arena, collection, id, &key.id));
     TRY(command_check_time(command));
     struct command_work *work = &command->work;
     work->has_way = true;
@@ -65,7 +67,7 @@ static status append_document(struct command *command, const struct collection *
     TRY(s);
     work->documents = 1;
     work->returned = 1;
-    s = show(command, &document, id, &shown);
+    s = show(command, collection, &document, id, &shown);
     if (s.code == OK) {
         buffer_reserve(&command->reply, shown.len + REST_BYTES);
         reply_document(&command->reply, "0", shown);

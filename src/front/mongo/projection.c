@@ -150,7 +150,7 @@ static status parse_element(struct projection_parser *p, bytes path, struct valu
     TRY(decide(p, path, MODE_KEEP));
     p->has_element = true;
     TRY(add(p, path, PROJECT_ELEMENT, &node));
-    return filter_parse_field(p->arena, BYTES_NONE, whole, &node->match, p->fault);
+    return filter_parse_field(p->arena, BYTES_NONE, whole, p->scope, &node->match, p->fault);
 }
 
 static status parse_positional(struct projection_parser *p, bytes path)
@@ -375,7 +375,8 @@ static status parse_direction(struct arena *arena, struct field field, struct or
     return STATUS_OK;
 }
 
-status sort_parse(struct arena *arena, bytes document, struct sort_wish *out, struct fault *fault)
+status sort_parse(struct arena *arena, bytes document, const struct collation *by,
+                  struct sort_wish *out, struct fault *fault)
 {
     struct projection_parser p = { .arena = arena, .fault = fault };
     struct order_part parts[LIMIT_INDEX_FIELDS];
@@ -406,5 +407,5 @@ status sort_parse(struct arena *arena, bytes document, struct sort_wish *out, st
     }
     if (count == 0 || out->is_natural)
         return STATUS_OK;
-    return order_make(arena, parts, count, &out->order);
+    return order_make(arena, by, parts, count, &out->order);
 }

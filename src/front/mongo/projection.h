@@ -35,7 +35,7 @@ struct sort_wish {
     const struct order *order;   /* NULL: none is wanted */
     bool is_natural, is_reverse; /* {$natural: 1} or {$natural: -1} */
 };
-MUST_USE status sort_parse(struct arena *arena, bytes document, struct sort_wish *out,
-                           struct fault *fault);
+MUST_USE status sort_parse(struct arena *arena, bytes document, const struct collation *by,
+                           struct sort_wish *out, struct fault *fault);
 
 #endif

@@ -22,8 +22,7 @@ struct select {
 static status show(void *context, struct arena *arena, const struct document *document,
                    bytes *shown_out)
 {
-    (void)context;
-    return kept_show(arena, document->key, document->bson, shown_out);
+    return kept_show(arena, context, document->key, document->bson, shown_out);
 }
 
 static status go_on(void *context)
@@ -93,7 +92,8 @@ static status prepare(struct command *command, const struct select_spec *spec, s
     TRY(ARENA_NEW(command->arena, 1, &select));
     select->command = command;
     select->formulas = condition_run(command, spec->condition, command->arena);
-    select->view = (struct find_view){ .show = show };
+    select->view = (struct find_view){ .show = show,
+                                       .context = (void *)(uintptr_t)spec->collection };
     if (kept_is_keyed_by_id(spec->collection))
         select->view.key_field = BYTES_LITERAL("_id");
     select->wanted = (struct find_request){ .request = &command->request,

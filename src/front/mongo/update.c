@@ -371,7 +371,7 @@ static status parse_filters(struct update_parser *p, bytes array, struct update 
         TRY(find_filter_name(p, value_document(element.value), &name));
         TRY(check_filter_name(p, filters, count, name));
         filters[count].name = name;
-        TRY(filter_parse(p->arena, value_document(element.value), NULL, &filters[count].match,
+        TRY(filter_parse(p->arena, value_document(element.value), p->scope, &filters[count].match,
                          p->fault));
         if (!update_uses_filter(update, name))
             return fault_raise(p->arena, p->fault, ERROR_FailedToParse,
@@ -485,9 +485,10 @@ status update_parse_pipeline(struct arena *arena, bytes stages, const struct for
 }
 
 status update_parse(struct arena *arena, struct value u, bytes array_filters,
-                    const struct update **out, struct fault *fault)
+                    const struct formula_scope *scope, const struct update **out,
+                    struct fault *fault)
 {
-    struct update_parser parser = { .arena = arena, .fault = fault };
+    struct update_parser parser = { .arena = arena, .fault = fault, .scope = scope };
     struct update *update;
     struct document_walk walk;
     struct field first;
@@ -498,7 +499,7 @@ status update_parse(struct arena *arena, struct value u, bytes array_filters,
         return fault_raise(arena, fault, ERROR_FailedToParse,
                            "arrayFilters may not be specified for pipeline-syle updates");
     if (u.type == VALUE_ARRAY)
-        return update_parse_pipeline(arena, value_document(u), NULL, out, fault);
+        return update_parse_pipeline(arena, value_document(u), scope, out, fault);
     if (u.type != VALUE_DOCUMENT)
         return fault_raise(arena, fault, ERROR_FailedToParse,
                            "Update argument must be either an object or an array");

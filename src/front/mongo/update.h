@@ -1,7 +1,7 @@
 /* Updates: the `u` of update and findAndModify, parsed into steps of the query room (query/update.h).
  *
  *   const struct update *update;
- *   TRY(update_parse(arena, u, array_filters, &update, fault));
+ *   TRY(update_parse(arena, u, array_filters, scope, &update, fault));
  *   status s = update_apply(update, &run, document, &result);      or update_insert() for an upsert
  *   if (s.code != OK) return update_fault(arena, &run, s, fault);
  *
@@ -13,7 +13,8 @@
 
 /* `u` is a document: operators, or a replacement; or an array, a pipeline. `array_filters` is the array of that name, or empty. */
 MUST_USE status update_parse(struct arena *arena, struct value u, bytes array_filters,
-                             const struct update **out, struct fault *fault);
+                             const struct formula_scope *scope, const struct update **out,
+                             struct fault *fault);
 /* A pipeline with variables of `let`; `scope` may be NULL. */
 MUST_USE status update_parse_pipeline(struct arena *arena, bytes stages,
                                       const struct formula_scope *scope, const struct update **out,

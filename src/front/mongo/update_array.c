@@ -176,9 +176,10 @@ status update_parse_pull(struct update_parser *p, struct field field)
     TRY(update_add_step(p, UPDATE_PULL, field.name, &step));
     if (field.value.type == VALUE_DOCUMENT && !filter_has_operators(field.value)) {
         step->is_where = true;
-        return filter_parse(p->arena, value_document(field.value), NULL, &step->match, p->fault);
+        return filter_parse(p->arena, value_document(field.value), p->scope, &step->match,
+                            p->fault);
     }
-    return filter_parse_field(p->arena, BYTES_NONE, field.value, &step->match, p->fault);
+    return filter_parse_field(p->arena, BYTES_NONE, field.value, p->scope, &step->match, p->fault);
 }
 
 status update_parse_pull_all(struct update_parser *p, struct field field)

@@ -7,6 +7,7 @@
 struct update_parser {
     struct arena *arena;
     struct fault *fault;
+    const struct formula_scope *scope;
     struct update_step *steps;
     size_t count, room;
 };

@@ -68,28 +68,31 @@ static bool is_bypassed(const struct command *command)
            argument_flag(value, false);
 }
 
-static status fulfils(struct command *command, bytes validator, bytes document, bool *out)
+static status fulfils(struct command *command, const struct collection *collection, bytes validator,
+                      bytes document, bool *out)
 {
     arena_position mark = arena_mark(command->arena);
     struct condition *condition;
     struct matching matching;
 
-    TRY(condition_make(command, command->arena, validator, BYTES_NONE, &condition));
+    TRY(condition_make(command, command->arena, validator, BYTES_NONE,
+                       collection->definition.collation, &condition));
     TRY(condition_holds(command, condition, command->arena, document, &matching, out));
     arena_release(command->arena, mark);
     return STATUS_OK;
 }
 
 /* errInfo of the error: which document it is, and what it should have fulfilled. */
-static status describe(struct command *command, bytes validator, struct value id, bytes document,
-                       bytes *out)
+static status describe(struct command *command, const struct collection *collection,
+                       bytes validator, struct value id, bytes document, bytes *out)
 {
     struct buffer details = buffer_in(command->arena);
     size_t begun = document_begin(&details), info = reply_begin(&details, "errInfo");
 
     document_append(&details, BYTES_LITERAL("failingDocumentId"), id);
     size_t inner = reply_begin(&details, "details");
-    TRY(validator_explain(command, validator, document, &details));
+    TRY(validator_explain(command, validator, collection->definition.collation, document,
+                          &details));
     document_end(&details, inner);
     document_end(&details, info);
     document_end(&details, begun);
@@ -118,9 +121,9 @@ status validator_judge(struct command *command, const struct collection *collect
     if (validator.type != VALUE_DOCUMENT || is_word(level, "off") || is_bypassed(command))
         return STATUS_OK;
     bytes wanted = value_document(validator);
-    TRY(fulfils(command, wanted, document, &is_valid));
+    TRY(fulfils(command, collection, wanted, document, &is_valid));
     if (!is_valid && before.len > 0 && is_word(level, "moderate")) {
-        TRY(fulfils(command, wanted, before, &is_valid));
+        TRY(fulfils(command, collection, wanted, before, &is_valid));
         is_valid = !is_valid;
     }
     if (is_valid)
@@ -129,7 +132,7 @@ status validator_judge(struct command *command, const struct collection *collect
         warn(command, collection);
         return STATUS_OK;
     }
-    TRY(describe(command, wanted, id, document, &details));
+    TRY(describe(command, collection, wanted, id, document, &details));
     status s = command_fail(command, ERROR_DocumentValidationFailure,
                             "Document failed validation: it does not fulfil the validator of the "
                             "collection");

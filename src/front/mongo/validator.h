@@ -15,8 +15,8 @@ MUST_USE status validator_judge(struct command *command, const struct collection
 
 /* What of the validator the document does not fulfil, as fields of a document that was begun. Inside the
  * validator only. */
-MUST_USE status validator_explain(struct command *command, bytes validator, bytes document,
-                                  struct buffer *out);
+MUST_USE status validator_explain(struct command *command, bytes validator,
+                                  const struct collation *by, bytes document, struct buffer *out);
 /* The same for a $jsonSchema alone. */
 MUST_USE status validator_explain_schema(const struct schema *schema, struct arena *scratch,
                                          bytes document, struct buffer *out);

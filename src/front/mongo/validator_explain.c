@@ -126,7 +126,7 @@ static status append_clause(struct command *command, const struct clause *clause
     bool is_missing;
 
     if (bytes_equal(clause->operator_name, BYTES_LITERAL("$jsonSchema"))) {
-        TRY(condition_make(command, command->arena, clause->filter, BYTES_NONE, &condition));
+        TRY(condition_make(command, command->arena, clause->filter, BYTES_NONE, NULL, &condition));
         return validator_explain_schema(condition->match->schema, command->arena, document, out);
     }
     reply_bytes(out, "operatorName", clause->operator_name);
@@ -146,6 +146,7 @@ static status append_clause(struct command *command, const struct clause *clause
 /* ---- the whole -------------------------------------------------------------------------------------- */
 
 struct explaining {
+    const struct collation *by;
     bytes document;
     struct buffer *out;
     size_t count;  /* clauses */
@@ -168,7 +169,8 @@ static status describe_clause(struct command *command, const struct clause *clau
     char room[REPLY_INDEX_BYTES];
     bool is_fulfilled;
 
-    TRY(condition_make(command, command->arena, clause->filter, BYTES_NONE, &condition));
+    TRY(condition_make(command, command->arena, clause->filter, BYTES_NONE, explaining->by,
+                       &condition));
     TRY(condition_holds(command, condition, command->arena, explaining->document, &matching,
                         &is_fulfilled));
     size_t index = explaining->count++;
@@ -190,10 +192,10 @@ static status describe_one(struct command *command, const struct clause *clause,
     return append_clause(command, clause, explaining->document, explaining->out);
 }
 
-status validator_explain(struct command *command, bytes validator, bytes document,
-                         struct buffer *out)
+status validator_explain(struct command *command, bytes validator, const struct collation *by,
+                         bytes document, struct buffer *out)
 {
-    struct explaining explaining = { .document = document, .out = out };
+    struct explaining explaining = { .by = by, .document = document, .out = out };
 
     TRY(see_all(command, validator, count_clause, &explaining));
     if (explaining.count == 1)

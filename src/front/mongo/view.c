@@ -103,6 +103,8 @@ status view_resolve(struct command *command, bytes name, struct view *out)
 {
     *out = (struct view){ 0 };
     TRY(command_find(command, name, &out->collection));
+    if (out->collection)
+        out->collation = out->collection->definition.collation;
     if (!out->collection && is_list(name) && !namespace_is_hidden(command->database))
         return list_views(command, &out->documents);
     if (!out->collection && profiler_is_list(name))
@@ -209,11 +211,27 @@ static status count_above(struct command *command, bytes name, int *out)
     return STATUS_OK;
 }
 
-status view_check(struct command *command, bytes name, bytes on, bytes pipeline)
+static status check_collation(struct command *command, bytes name, bytes on,
+                              const struct collation *by)
+{
+    const struct collection *below;
+
+    TRY(command_find(command, on, &below));
+    if (!below || !keep_is_view(below) || below->definition.collation == by)
+        return STATUS_OK;
+    return command_fail(command, ERROR_OptionNotSupportedOnView,
+                        "View '%.*s' has conflicting collation with view '%.*s'; both must have "
+                        "the same",
+                        (int)name.len, (const char *)name.data, (int)on.len, (const char *)on.data);
+}
+
+status view_check(struct command *command, bytes name, bytes on, bytes pipeline,
+                  const struct collation *by)
 {
     bool is_met;
     int below, above;
 
+    TRY(check_collation(command, name, on, by));
     TRY(check_stages(command, name, pipeline));
     TRY(view_reaches(command, on, pipeline, name, &is_met));
     if (is_met)

@@ -89,7 +89,10 @@ status view_find(struct command *command, const struct finding_wish *finding,
                  const struct stream_wish *wanted)
 {
     struct stages stages = stages_in(command->arena);
-    struct aggregate_wish wish = { .let = finding->let, .hint = finding->hint, .stream = *wanted };
+    struct aggregate_wish wish = { .let = finding->let,
+                                   .hint = finding->hint,
+                                   .collation = finding->collation,
+                                   .stream = *wanted };
     struct stream *stream;
 
     bool is_numbered = profiler_is_list(wanted->name);
@@ -114,10 +117,10 @@ status view_find(struct command *command, const struct finding_wish *finding,
 
 /* ---- count and distinct ------------------------------------------------------------------------------ */
 
-static status run(struct command *command, bytes name, struct stages *stages, stream_row *each,
-                  void *context)
+static status run(struct command *command, bytes name, struct stages *stages,
+                  const struct collation *by, stream_row *each, void *context)
 {
-    struct aggregate_wish wish = { .stream.name = name };
+    struct aggregate_wish wish = { .stream.name = name, .collation = by };
     struct stream *stream;
 
     TRY(finish(stages, &wish.stages));
@@ -141,8 +144,8 @@ static status take_count(void *context, bytes document)
     return STATUS_OK;
 }
 
-status view_count(struct command *command, bytes name, bytes filter, int64_t skip, int64_t limit,
-                  uint64_t *out)
+status view_count(struct command *command, bytes name, bytes filter, const struct collation *by,
+                  int64_t skip, int64_t limit, uint64_t *out)
 {
     struct stages stages = stages_in(command->arena);
 
@@ -153,13 +156,14 @@ status view_count(struct command *command, bytes name, bytes filter, int64_t ski
     size_t stage = begin_stage(&stages);
     reply_text(&stages.list, "$count", "n");
     document_end(&stages.list, stage);
-    return run(command, name, &stages, take_count, out);
+    return run(command, name, &stages, by, take_count, out);
 }
 
-status view_each(struct command *command, bytes name, bytes filter, stream_row *each, void *context)
+status view_each(struct command *command, bytes name, bytes filter, const struct collation *by,
+                 stream_row *each, void *context)
 {
     struct stages stages = stages_in(command->arena);
 
     add_document(&stages, "$match", filter);
-    return run(command, name, &stages, each, context);
+    return run(command, name, &stages, by, each, context);
 }

@@ -233,7 +233,7 @@ static const struct order *any_order(struct world *w, struct random *random)
     if (n == 2 && (parts[0].path.data[0] == parts[1].path.data[0] || parts[0].path.len > 1 ||
                    parts[1].path.len > 1))
         n = 1;
-    CHECK_OK(order_make(w->arena, parts, n, &order));
+    CHECK_OK(order_make(w->arena, NULL, parts, n, &order));
     return order;
 }
 
@@ -539,7 +539,7 @@ static const char *way_of(struct world *w, const char *filter, const char *order
                                      .is_descending = is_descending };
 
     CHECK_OK(filter_parse(w->arena, parse(w, filter), NULL, &wanted.match, &fault));
-    CHECK_OK(order_make(w->arena, &part, order_path[0] ? 1 : 0, &wanted.order));
+    CHECK_OK(order_make(w->arena, NULL, &part, order_path[0] ? 1 : 0, &wanted.order));
     read_page(w, &wanted, IDS_MAX, &page);
     return arena_format(w->arena, "%.*s%s rows=%d",
                         page.explain.index ? (int)page.explain.index->definition.name.len : 4,

@@ -95,7 +95,8 @@ TEST(mongo_index, what_cannot_be_an_index_is_refused)
         { "{'key':{'a':'hashed'},'name':'n','unique':true}",                                       67   },
         { "{'key':{'a':1},'name':'n','collation':{'strength':2}}",                                 40414},
         { "{'key':{'a':1},'name':'n','collation':{'locale':'en','x':2}}",                          40415},
-        { "{'key':{'a':1},'name':'n','unique':true,'collation':{'locale':'en'}}",                  67   },
+        { "{'key':{'a':1},'name':'n','collation':{'locale':'xx'}}",                                2    },
+        { "{'key':{'a':'text'},'name':'n','collation':{'locale':'en'}}",                           67   },
  /* expireAfterSeconds */
         { "{'key':{'a':1},'name':'n','expireAfterSeconds':'5'}",                                   67   },
         { "{'key':{'a':1},'name':'n','expireAfterSeconds':null}",                                  67   },

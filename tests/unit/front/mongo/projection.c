@@ -110,7 +110,8 @@ TEST(mongo_projection, a_sort_is_an_order_of_fields)
     EACH_ROW(rows, r) {
         struct sort_wish wish;
         struct fault fault = { 0 };
-        status s = sort_parse(arena, cases_document(&cases, bytes_of_text(r->sort)), &wish, &fault);
+        status s = sort_parse(arena, cases_document(&cases, bytes_of_text(r->sort)), NULL, &wish,
+                              &fault);
         CHECK_EQ(fault.code, r->code, "%s", r->sort);
         CHECK_EQ(s.code == OK, r->code == 0, "%s", r->sort);
     }

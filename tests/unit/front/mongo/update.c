@@ -47,7 +47,7 @@ static const char *answer_of(struct table *t, struct value wanted, bool is_inser
     const struct match *match;
     struct fault fault = { 0 };
 
-    status s = update_parse(arena, wanted, t->filters, &update, &fault);
+    status s = update_parse(arena, wanted, t->filters, NULL, &update, &fault);
     if (s.code == OK)
         s = match_position(t, &run, &match, &fault);
     if (s.code != OK)
