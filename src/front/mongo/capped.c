@@ -305,6 +305,7 @@ status serve_clone_as_capped(struct command *command)
     if (definition.name.len == 0)
         return command_fail(command, ERROR_InvalidNamespace, "'toCollection' must not be empty");
     TRY(find_source(command, from, &source));
+    definition.collation = source->definition.collation;
     TRY(capped_read(command, given[1], (struct value){ .type = VALUE_MISSING }, &limits));
     capped_index(limits, &index);
     status s = command_create(command, &definition, &index, 1);

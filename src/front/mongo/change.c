@@ -184,7 +184,10 @@ status change_run(struct command *command, const struct change_wish *wish,
 
     *out = (struct change_result){ 0 };
     TRY(command_find_stored(command, wish->name, &collection));
-    TRY(collating_read(command, wish->collation, collection, &by));
+    if (wish->sets_collation)
+        by = wish->by;
+    else
+        TRY(collating_read(command, wish->collation, collection, &by));
     TRY(condition_make(command, command->arena, wish->filter, wish->let, by, &changing.condition));
     if (wish->update.type == VALUE_ARRAY && wish->array_filters.len == 0)
         TRY(update_parse_pipeline(command->arena, value_document(wish->update),

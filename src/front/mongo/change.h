@@ -19,9 +19,11 @@ struct change_wish {
     bytes sort; /* which one, where one is wanted; a document */
     struct value hint;
     struct value collation; /* as the client says it, or missing */
-    bool wants_documents;   /* as they were and are, of one document */
-    size_t statement;       /* of the command */
-    change_answer *answer;  /* NULL: that it was done, and the _id of an upsert, are enough */
+    bool sets_collation;    /* it is `by` instead */
+    const struct collation *by;
+    bool wants_documents;  /* as they were and are, of one document */
+    size_t statement;      /* of the command */
+    change_answer *answer; /* NULL: that it was done, and the _id of an upsert, are enough */
     void *context;
 };
 

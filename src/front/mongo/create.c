@@ -239,8 +239,6 @@ static status take_rest(struct command *command, struct creating *creating)
     for (int which = VALIDATOR; which <= ACTION; which++)
         keep_given(creating, which);
     keep_given(creating, IMAGES);
-    if (creating->collation)
-        reply_document(&creating->options, "collation", collation_document(creating->collation));
     return STATUS_OK;
 }
 
@@ -300,6 +298,8 @@ void create_append_options(struct buffer *out, const struct collection *collecti
         while (document_next(&walk, &field))
             document_append(out, field.name, field.value);
     }
+    if (collection->definition.collation)
+        reply_document(out, "collation", collation_document(collection->definition.collation));
     if (index && index->definition.expire_after_s != INDEX_NO_EXPIRY)
         reply_int64(out, "expireAfterSeconds", index->definition.expire_after_s);
 }

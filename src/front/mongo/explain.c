@@ -97,6 +97,8 @@ static void append_planner(struct command *command, struct buffer *out, bytes wi
     reply_bool(out, "indexFilterSet", false);
     reply_document(out, "parsedQuery",
                    explain_parsed_query(command, filter_of(command->explain, wish)));
+    if (command->explain->collation)
+        reply_document(out, "collation", collation_document(command->explain->collation));
     reply_bool(out, "maxIndexedOrSolutionsReached", false);
     reply_bool(out, "maxIndexedAndSolutionsReached", false);
     reply_bool(out, "maxScansToExplodeReached", false);

@@ -12,6 +12,7 @@ struct explain {
     enum explain_verbosity verbosity;
     struct arena *arena; /* of what is told: long writes give the memory of the command back */
     const struct collection *collection; /* NULL: nothing was looked for */
+    const struct collation *collation;   /* of the command */
     struct find_way *ways;
     size_t way_count;
     bool is_sorted;

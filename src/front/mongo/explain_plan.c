@@ -170,6 +170,12 @@ static void append_array_paths(struct tree *tree, const struct find_way *way)
     document_end(out, begun);
 }
 
+static void append_collation(struct buffer *out, const struct collation *by)
+{
+    if (by)
+        reply_document(out, "collation", collation_document(by));
+}
+
 static void append_index(struct tree *tree, const struct find_way *way)
 {
     const struct index_definition *definition = &way->index->definition;
@@ -180,6 +186,7 @@ static void append_index(struct tree *tree, const struct find_way *way)
     else
         index_append_pattern(tree->command, out, way->index);
     reply_bytes(out, "indexName", definition->name);
+    append_collation(out, definition->collation);
     reply_bool(out, "isMultiKey", way->has_arrays);
     append_array_paths(tree, way);
     reply_bool(out, "isUnique", definition->is_unique);
@@ -194,6 +201,7 @@ static void append_key_index(struct tree *tree)
     reply_int32(tree->out, "_id", 1);
     document_end(tree->out, pattern);
     reply_text(tree->out, "indexName", "_id_");
+    append_collation(tree->out, tree->explain->collection->definition.collation);
     reply_bool(tree->out, "isMultiKey", false);
     reply_bool(tree->out, "isUnique", true);
     reply_bool(tree->out, "isSparse", false);

@@ -305,7 +305,9 @@ static status check_unique(struct command *command, const struct output *output)
     if (collection)
         TRY(index_spec_list(command, collection, &specs, &count));
     for (size_t i = 0; i < count; i++) {
-        bool is_it = specs[i].is_unique && !specs[i].partial.len &&
+        bool is_it = specs[i].is_unique && !specs[i].partial.len && specs[i].index &&
+                     specs[i].index->definition.collation ==
+                         formula_scope_collation(output->scope) &&
                      document_field_count(specs[i].key) == output->on_count;
         for (size_t j = 0; is_it && j < output->on_count; j++)
             is_it = document_find_bytes(specs[i].key, output->on[j], &ignored);
@@ -314,7 +316,8 @@ static status check_unique(struct command *command, const struct output *output)
     }
     return command_fail(command, 51183,
                         "Cannot find index to verify that join fields will be unique: $merge needs "
-                        "a unique index over exactly the fields of 'on'");
+                        "a unique index over exactly the fields of 'on', with the collation of the "
+                        "aggregation");
 }
 
 /* { field: { $eq: value }, ... } */
@@ -424,7 +427,10 @@ static status make_change(struct command *command, const struct output *output, 
 static status change_matched(struct command *command, const struct output *output, bytes row,
                              bool *is_matched_out)
 {
-    struct change_wish wish = { .name = output->name, .hint.type = VALUE_MISSING };
+    struct change_wish wish = { .name = output->name,
+                                .hint.type = VALUE_MISSING,
+                                .sets_collation = true,
+                                .by = formula_scope_collation(output->scope) };
     struct change_result result;
 
     *is_matched_out = false;

@@ -91,6 +91,8 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                             "with $text");
     TRY(ARENA_NEW(command->arena, 1, &select));
     select->command = command;
+    if (command->explain)
+        command->explain->collation = spec->condition->collation;
     select->formulas = condition_run(command, spec->condition, command->arena);
     select->view = (struct find_view){ .show = show,
                                        .context = (void *)(uintptr_t)spec->collection };

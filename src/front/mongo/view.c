@@ -91,9 +91,8 @@ static status list_views(struct command *command, bytes *out)
         reply_bytes(&rows, "_id", command_namespace(command, view->definition.name));
         reply_bytes(&rows, "viewOn", view_on(view));
         document_append(&rows, BYTES_LITERAL("pipeline"), keep_option(view, "pipeline"));
-        struct value collation = keep_option(view, "collation");
-        if (collation.type != VALUE_MISSING)
-            document_append(&rows, BYTES_LITERAL("collation"), collation);
+        if (view->definition.collation)
+            reply_document(&rows, "collation", collation_document(view->definition.collation));
         document_end(&rows, row);
     }
     return buffer_finish(&rows, out);

@@ -525,3 +525,37 @@ TEST(mongo_collation, indexes_find_what_a_walk_over_all_documents_finds)
         mongo_face_close(&f);
     }
 }
+
+TEST(mongo_collation, merges_copies_and_plans_show_it_too)
+{
+    struct mongo_face f;
+    struct mongo_answer a;
+
+    fill(&f);
+    CHECK_DONE(mongo_ask(
+        &f, "{'createIndexes':'t','indexes':[{'key':{'s':1},'name':'u','unique':true," EN2 "}]}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'t','documents':[{'_id':9,'s':'BANANA'}]}"));
+    CHECK_FAULT(
+        mongo_ask(&f,
+                  "{'aggregate':'c','cursor':{},'pipeline':[{'$merge':{'into':'t','on':'s'}}]}"),
+        51183);
+    CHECK_DONE(mongo_ask(&f, "{'aggregate':'c','cursor':{},'pipeline':[{'$match':{'s':'banana'}},{'"
+                             "$project':{'_id':0,'s':1,'n':1}},"
+                             "{'$merge':{'into':'t','on':'s'}}]," EN2 "}"));
+    CHECK_STRING(mongo_found(&f, "t", "{}"), "[{\"_id\":9,\"s\":\"banana\",\"n\":3}]");
+    a = mongo_ask(&f, "{'explain':{'find':'t','filter':{'s':'Banana'}," EN2 "}}");
+    CHECK_STRING(mongo_text(&f, &a, "queryPlanner.collation.strength"), "2");
+    CHECK_STRING(mongo_text(&f, &a, "queryPlanner.winningPlan.inputStage.collation.locale"),
+                 "\"en\"");
+    CHECK(strstr(mongo_text(&f, &a, "queryPlanner.winningPlan.inputStage.indexBounds.s.0"), "0x"));
+    CHECK_DONE(mongo_ask(&f, "{'create':'from'," EN2 "}"));
+    CHECK_DONE(
+        mongo_ask(&f, "{'cloneCollectionAsCapped':'from','toCollection':'to','size':100000}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'to','documents':[{'_id':'x'}]}"));
+    CHECK_STRING(mongo_found(&f, "to", "{'_id':'X'}"), "[{\"_id\":\"x\"}]");
+    CHECK_DONE(
+        mongo_ask(&f, "{'aggregate':'c','cursor':{},'pipeline':[{'$limit':1},{'$out':'from'}]}"));
+    a = mongo_ask(&f, "{'listIndexes':'from'}");
+    CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch.0.collation.strength"), "2");
+    mongo_face_close(&f);
+}
