@@ -72,6 +72,7 @@ static status constant(struct pipeline_parser *p, struct value written, int32_t 
 static status take_boundaries(struct pipeline_parser *p, struct value written, struct value **out,
                               size_t *count_out)
 {
+    const struct collation *by = formula_scope_collation(p->scope);
     struct document_walk walk;
     struct field element;
     size_t count = 0;
@@ -88,7 +89,7 @@ static status take_boundaries(struct pipeline_parser *p, struct value written, s
             return fault_raise(p->arena, p->fault, 40193,
                                "All values in the the 'boundaries' option to $bucket must have the "
                                "same type");
-        if (count && value_compare((*out)[count - 1], (*out)[count]) >= 0)
+        if (count && value_compare_by(by, (*out)[count - 1], (*out)[count]) >= 0)
             return fault_raise(p->arena, p->fault, 40194,
                                "The 'boundaries' option to $bucket must be sorted in ascending "
                                "order");
@@ -118,6 +119,7 @@ static status lies_between(struct pipeline_parser *p, const struct formula *grou
 static status make_id(struct pipeline_parser *p, const struct bucket *b, const struct value *bounds,
                       size_t count, const struct formula **out)
 {
+    const struct collation *by = formula_scope_collation(p->scope);
     const struct formula **limits, **args;
     struct value otherwise;
     size_t at = 0;
@@ -132,8 +134,9 @@ static status make_id(struct pipeline_parser *p, const struct bucket *b, const s
     }
     if (b->otherwise.type != VALUE_MISSING) {
         TRY(constant(p, b->otherwise, 40195, &otherwise));
-        if (match_is_same_kind(otherwise, bounds[0]) && value_compare(otherwise, bounds[0]) >= 0 &&
-            value_compare(otherwise, bounds[count - 1]) < 0)
+        if (match_is_same_kind(otherwise, bounds[0]) &&
+            value_compare_by(by, otherwise, bounds[0]) >= 0 &&
+            value_compare_by(by, otherwise, bounds[count - 1]) < 0)
             return fault_raise(p->arena, p->fault, 40199,
                                "The $bucket 'default' field must be less than the lowest boundary "
                                "or greater than or equal to the highest boundary.");

@@ -220,8 +220,8 @@ TEST(mongo_collation, pipelines_group_compare_and_look_up_by_it)
         { "{'$facet':{'a':[{'$match':{'s':'APPLE'}},{'$count':'n'}]}}",                            "[{\"a\":[{\"n\":2}]}]"                                                         },
         { "{'$match':{'_id':3}},{'$unionWith':{'coll':'c','pipeline':[{'$match':{'s':'APPLE'}}]}},{"
           "'$count':'n'}",                                                                "[{\"n\":3}]"                                                                   },
-        { "{'$match':{'n':{'$lt':4}}},{'$bucket':{'groupBy':'$s','boundaries':['A','B','C']}}",
-         "[{\"_id\":\"A\",\"count\":2},{\"_id\":\"B\",\"count\":1}]"                                                                                                               },
+        { "{'$match':{'n':{'$lt':4}}},{'$bucket':{'groupBy':'$s','boundaries':['a','B','c']}}",
+         "[{\"_id\":\"a\",\"count\":2},{\"_id\":\"B\",\"count\":1}]"                                                                                                               },
         { "{'$match':{'n':{'$lt':4}}},{'$setWindowFields':{'partitionBy':'$s','sortBy':{'_id':1},'"
           "output':{'k':"
           "{'$documentNumber':{}}}}},{'$match':{'k':2}},{'$project':{'k':1}}",            "[{\"_id\":2,\"k\":2}]"                                                         },
