@@ -15,6 +15,7 @@ struct gathering {
     const struct find_request *wanted;
     const struct gather *gather;
     status stopped;   /* what go_on has failed with */
+    status closed;    /* what the first worker has failed with at its end */
     uint64_t matched; /* of all testers that were closed */
 };
 
@@ -38,8 +39,11 @@ static void close_tester(void *owner)
     struct tester *tester = owner;
 
     tester->gathering->matched += tester->matched;
-    if (tester->worker)
-        tester->gathering->gather->close(tester->worker);
+    if (tester->worker) {
+        const status s = tester->gathering->gather->close(tester->worker);
+        if (tester->gathering->closed.code == OK)
+            tester->gathering->closed = s;
+    }
     arena_close(tester->scratch);
     memory_give(tester);
 }
@@ -115,7 +119,9 @@ static bool is_plain(const struct match *match)
 status find_gather_all(const struct find_request *wanted, const struct gather *gather,
                        struct find_explain *explain, bool *is_done_out)
 {
-    struct gathering gathering = { .wanted = wanted, .gather = gather, .stopped = STATUS_OK };
+    struct gathering gathering = {
+        .wanted = wanted, .gather = gather, .stopped = STATUS_OK, .closed = STATUS_OK
+    };
     const struct sift_spec spec = {
         .request = wanted->request,
         .collection = wanted->collection,
@@ -139,7 +145,7 @@ status find_gather_all(const struct find_request *wanted, const struct gather *g
     const struct sift_seen seen = sift_seen(sift);
     sift_close(sift);
     TRY(gathering.stopped);
-    *is_done_out = s.code == OK;
+    *is_done_out = s.code == OK && gathering.closed.code == OK;
     if (*is_done_out) {
         explain->rows += seen.documents;
         explain->documents += seen.documents;

@@ -72,7 +72,7 @@ static status give(struct worker *worker)
     return STATUS_OK;
 }
 
-static void close_worker(void *owner)
+static status close_worker(void *owner)
 {
     struct worker *worker = owner;
     struct together *together = worker->together;
@@ -83,6 +83,7 @@ static void close_worker(void *owner)
     sorter_close(&worker->sorter);
     arena_close(worker->scratch);
     arena_close(worker->arena);
+    return together->failure;
 }
 
 static status open_worker(void *context, void **out)
@@ -129,7 +130,6 @@ status find_order_together(const struct find_request *wanted, struct sorter *sor
     if (sorter->keep > TOGETHER_ROWS_MAX)
         return STATUS_OK;
     TRY(find_gather_all(wanted, &gather, explain, is_done_out));
-    *is_done_out = *is_done_out && together.failure.code == OK;
     if (!*is_done_out) {
         sorter_clear(sorter);
         sorter->keep = together.keep;

@@ -11,8 +11,8 @@ struct gather {
     MUST_USE status (*open)(void *context, void **worker_out);
     /* The document as it is shown, valid during the call. A failure ends all of it without a result. */
     MUST_USE status (*take)(void *worker, const struct document *stored, bytes document);
-    /* When all rows were taken, or none will be any more. */
-    void (*close)(void *worker);
+    /* When all rows were taken, or none will be any more. A failure is as one of `take`. */
+    MUST_USE status (*close)(void *worker);
     void *context;
 };
 

@@ -202,6 +202,9 @@ static status merge_group(struct together *together, struct group *from)
         return pipeline_too_much(together->run, "Group");
     arena_reset(together->all->scratch);
     TRY(find_group(together->run, together->all, from->id, BYTES_NONE, &group));
+    /* Of ids that are equal in several types the first counts, and which was first is not known. */
+    together->is_exact &= group->id.type == from->id.type &&
+                          bytes_equal(group->id.raw, from->id.raw);
     note_first(group, from->first_seq);
     for (size_t i = 0; i < stage->accumulator_count && together->is_exact; i++)
         TRY(accumulate_merge(&home, &stage->accumulators[i], &group->states[i], &from->states[i],
@@ -209,7 +212,7 @@ static status merge_group(struct together *together, struct group *from)
     return STATUS_OK;
 }
 
-static void close_worker(void *owner)
+static status close_worker(void *owner)
 {
     struct group_worker *worker = owner;
     struct together *together = worker->together;
@@ -219,6 +222,9 @@ static void close_worker(void *owner)
         together->failure = merge_group(together, group);
     pipeline_close(worker->run);
     arena_close(worker->arena);
+    if (together->failure.code == OK && !together->is_exact)
+        together->failure = status_of(UNSUPPORTED, "the result depends on who has met what");
+    return together->failure;
 }
 
 static status open_worker(void *context, void **out)
@@ -304,7 +310,6 @@ static status fill_together(struct pipeline_run *run, struct operator* o, bool *
             return STATUS_OK;
     }
     TRY(run->source.gather(run->source.context, &gather, is_done_out));
-    *is_done_out = *is_done_out && together.is_exact && together.failure.code == OK;
     if (*is_done_out)
         return order_groups(run, o);
     run->refusal = 0;

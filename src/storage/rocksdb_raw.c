@@ -49,6 +49,10 @@ struct raw_files {
     struct arena *arena;
     struct raw_file *files;
     size_t count;
+    /* What was deleted before the files were listed and may be missing in them; NULL: that is not known. Whoever uses
+     * the list uses these: what is forgotten later is in files that the list does not have. */
+    struct graves *home;
+    struct graves_seen *graves;
 };
 
 static uint64_t property(struct rocksdb_storage *rocks, const char *name)
@@ -108,15 +112,21 @@ static struct raw_files *files_open(struct rocksdb_storage *rocks, uint64_t arra
 
     if (!arena)
         return NULL;
+    struct graves_seen *graves = graves_look(rocks->graves); /* first */
     const rocksdb_livefiles_t *live = rocksdb_livefiles(rocks->db);
     status s = ARENA_NEW(arena, 1, &list);
     if (s.code == OK) {
-        *list = (struct raw_files){ .arrangement = arrangement, .holders = 1, .arena = arena };
+        *list = (struct raw_files){ .arrangement = arrangement,
+                                    .holders = 1,
+                                    .arena = arena,
+                                    .home = rocks->graves,
+                                    .graves = graves };
         s = list_files(list, live);
     }
     rocksdb_livefiles_destroy(live);
     if (s.code == OK)
         return list;
+    graves_look_away(rocks->graves, graves);
     arena_close(arena);
     return NULL;
 }
@@ -124,8 +134,10 @@ static struct raw_files *files_open(struct rocksdb_storage *rocks, uint64_t arra
 /* The lock of its view is held. */
 static void files_let_go(struct raw_files *list)
 {
-    if (list && --list->holders == 0)
-        arena_close(list->arena);
+    if (!list || --list->holders > 0)
+        return;
+    graves_look_away(list->home, list->graves);
+    arena_close(list->arena);
 }
 
 /* Those that the view knows, if nothing has changed since, or a new list. */
@@ -177,7 +189,6 @@ struct raw_scan {
     struct rocksdb_storage *rocks;
     struct raw_view *view;
     bytes start, end;
-    struct graves_seen *graves;
     rocksdb_readoptions_t *get_options, *memory_options;
     rocksdb_iterator_t *memory;
     struct raw_files *list;
@@ -186,7 +197,7 @@ struct raw_scan {
     struct source sources[SOURCES_MAX];
     size_t source_count;
     struct source *given; /* whose row was taken last; it moves on with the next call */
-    bool is_memory_given;
+    bool is_memory_given, is_memory_over;
     /* As long as one file alone has rows below this key, they are its next ones; empty: it is not known. */
     bytes alone_upto;
     bool is_placed, is_done;
@@ -246,9 +257,7 @@ struct raw_scan *raw_scan_open(struct rocksdb_storage *rocks, struct raw_view *v
     rocksdb_readoptions_set_read_tier(scan->memory_options, MEMORY_TABLES);
     rocksdb_readoptions_set_iterate_upper_bound(scan->memory_options, chars_of(end), end.len);
     place_at(scan, start, false);
-    /* Before the files are listed: what is forgotten later may be missing there. */
-    scan->graves = graves_look(rocks->graves);
-    if (scan->graves && pin(scan))
+    if (pin(scan) && scan->list->graves)
         return scan;
     raw_scan_close(scan);
     return NULL;
@@ -257,7 +266,7 @@ struct raw_scan *raw_scan_open(struct rocksdb_storage *rocks, struct raw_view *v
 static void drop_sources(struct raw_scan *scan)
 {
     for (size_t i = 0; i < scan->source_count; i++)
-        table_close(scan->sources[i].table);
+        raw_table_close(scan->sources[i].table);
     scan->source_count = 0;
     scan->given = NULL;
 }
@@ -272,7 +281,6 @@ void raw_scan_close(struct raw_scan *scan)
     pthread_mutex_lock(&scan->view->lock);
     files_let_go(scan->list);
     pthread_mutex_unlock(&scan->view->lock);
-    graves_look_away(scan->rocks->graves, scan->graves);
     rocksdb_readoptions_destroy(scan->memory_options);
     rocksdb_readoptions_destroy(scan->get_options);
     memory_give(scan);
@@ -301,7 +309,7 @@ bytes raw_scan_place(const struct raw_scan *scan, bool *is_done_out)
 static void begin(struct raw_scan *scan)
 {
     scan->is_placed = true;
-    scan->is_memory_given = false;
+    scan->is_memory_given = scan->is_memory_over = false;
     scan->alone_upto = BYTES_NONE;
     scan->next_file = 0;
     rocksdb_iter_seek(scan->memory, (const char *)scan->place, scan->place_len);
@@ -311,7 +319,7 @@ static void begin(struct raw_scan *scan)
 
 static bool advance(struct source *source)
 {
-    const enum sst_step step = table_next(source->table, &source->row);
+    const enum sst_step step = raw_table_next(source->table, &source->row);
 
     source->is_over = step == SST_END;
     return step != SST_BROKEN && (source->is_over || source->row.key.len <= FULL_KEY_INLINE_BYTES);
@@ -326,7 +334,7 @@ static void drop_passed(struct raw_scan *scan)
             i++;
             continue;
         }
-        table_close(source->table);
+        raw_table_close(source->table);
         *source = scan->sources[--scan->source_count];
     }
 }
@@ -339,11 +347,11 @@ static bool open_file(struct raw_scan *scan, const struct raw_file *file)
     if (scan->source_count == SOURCES_MAX ||
         (size_t)snprintf(path, sizeof(path), "%s%s", scan->rocks->path, file->name) >= sizeof(path))
         return false;
-    *source = (struct source){ .last = file->last, .table = table_open(path, scan->end) };
+    *source = (struct source){ .last = file->last, .table = raw_table_open(path, scan->end) };
     if (!source->table)
         return false;
     scan->source_count++;
-    return table_seek(source->table, place_of(scan)) && advance(source);
+    return raw_table_seek(source->table, place_of(scan)) && advance(source);
 }
 
 /* The youngest version of the least key; NULL if no file has more. */
@@ -387,10 +395,10 @@ static bool find_source(struct raw_scan *scan, struct source **out)
 static bool is_suspect(const struct raw_scan *scan, bytes key)
 {
     for (size_t i = 0; i < scan->source_count; i++) {
-        if (table_suspects(scan->sources[i].table, key))
+        if (raw_table_suspects(scan->sources[i].table, key))
             return true;
     }
-    return graves_suspect(scan->graves, key);
+    return graves_suspect(scan->list->graves, key);
 }
 
 /* What RocksDB says of a row that may have been deleted. */
@@ -425,19 +433,28 @@ static bool decide(struct raw_scan *scan, const struct table_row *row, bool *is_
     return is_decided;
 }
 
+/* False if the memory tables cannot be read; an empty key if they have no more rows. */
 static bool memory_row(struct raw_scan *scan, bytes *key_out)
 {
+    char *error = NULL;
     size_t len;
 
     *key_out = BYTES_NONE;
+    if (scan->is_memory_over)
+        return true;
     if (scan->is_memory_given)
         rocksdb_iter_next(scan->memory);
     scan->is_memory_given = false;
-    if (!rocksdb_iter_valid(scan->memory))
-        return false;
-    const char *key = rocksdb_iter_key(scan->memory, &len);
-    *key_out = bytes_of(key, len);
-    return true;
+    if (rocksdb_iter_valid(scan->memory)) {
+        const char *key = rocksdb_iter_key(scan->memory, &len);
+        *key_out = bytes_of(key, len);
+        return true;
+    }
+    rocksdb_iter_get_error(scan->memory, &error);
+    scan->is_memory_over = error == NULL;
+    if (error)
+        rocksdb_free(error);
+    return scan->is_memory_over;
 }
 
 static enum raw_step give_memory_row(struct raw_scan *scan, bytes key, bytes *key_out,
@@ -450,17 +467,6 @@ static enum raw_step give_memory_row(struct raw_scan *scan, bytes key, bytes *ke
     *key_out = key;
     value_out->data = (const uint8_t *)rocksdb_iter_value(scan->memory, &value_out->len);
     return RAW_ROW;
-}
-
-static enum raw_step end_of(const struct raw_scan *scan)
-{
-    char *error = NULL;
-
-    rocksdb_iter_get_error(scan->memory, &error);
-    if (!error)
-        return RAW_END;
-    rocksdb_free(error);
-    return RAW_LOST;
 }
 
 static size_t count_sources(const struct raw_scan *scan)
@@ -481,11 +487,10 @@ static bytes lesser(bytes a, bytes b)
 enum choice { CHOICE_FILE, CHOICE_MEMORY, CHOICE_END, CHOICE_LOST };
 static enum choice choose(struct raw_scan *scan, bytes *in_memory, struct source **source_out)
 {
-    const bool has_memory = memory_row(scan, in_memory);
-
     scan->alone_upto = BYTES_NONE;
-    if (!find_source(scan, source_out))
+    if (!memory_row(scan, in_memory) || !find_source(scan, source_out))
         return CHOICE_LOST;
+    const bool has_memory = in_memory->len > 0;
     if (*source_out && bytes_compare((*source_out)->row.key, scan->end) >= 0)
         *source_out = NULL;
     if (has_memory && (!*source_out || bytes_compare(*in_memory, (*source_out)->row.key) <= 0))
@@ -533,7 +538,7 @@ enum raw_step raw_scan_next(struct raw_scan *scan, bytes *key_out, bytes *value_
         if (choice == CHOICE_MEMORY)
             return give_memory_row(scan, in_memory, key_out, value_out);
         if (choice == CHOICE_END)
-            return end_of(scan);
+            return RAW_END;
         scan->given = source;
         if (!decide(scan, &source->row, &is_shown))
             return RAW_LOST;

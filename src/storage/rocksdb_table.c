@@ -182,7 +182,7 @@ static bool read_all(struct table *table)
            sst_index_begin(&table->index, content, facts.has_seq_in_index) && find_end(table);
 }
 
-struct table *table_open(const char *path, bytes end)
+struct table *raw_table_open(const char *path, bytes end)
 {
     struct table *table = memory_take_zeroed(1, sizeof(*table));
 
@@ -192,11 +192,11 @@ struct table *table_open(const char *path, bytes end)
     table->file = open(path, O_RDONLY | O_CLOEXEC);
     if (table->file >= 0 && read_all(table))
         return table;
-    table_close(table);
+    raw_table_close(table);
     return NULL;
 }
 
-void table_close(struct table *table)
+void raw_table_close(struct table *table)
 {
     if (!table)
         return;
@@ -210,7 +210,7 @@ void table_close(struct table *table)
     memory_give(table);
 }
 
-bool table_suspects(const struct table *table, bytes key)
+bool raw_table_suspects(const struct table *table, bytes key)
 {
     for (size_t i = 0; i < table->range_count; i++) {
         if (bytes_compare(table->ranges[i].start, key) <= 0 &&
@@ -222,7 +222,7 @@ bool table_suspects(const struct table *table, bytes key)
 
 /* ---- rows ----------------------------------------------------------------------------------------- */
 
-bool table_seek(struct table *table, bytes key)
+bool raw_table_seek(struct table *table, bytes key)
 {
     table->from = key;
     table->is_walking = false;
@@ -267,7 +267,7 @@ static bool enter_block(struct table *table)
     return sst_walk_begin(&table->walk, content);
 }
 
-enum sst_step table_next(struct table *table, struct table_row *out)
+enum sst_step raw_table_next(struct table *table, struct table_row *out)
 {
     for (;;) {
         if (!table->is_walking) {

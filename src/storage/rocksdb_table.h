@@ -7,18 +7,18 @@
 struct table;
 
 /* Rows up to `end`, which is borrowed. Owner: handle. NULL if it cannot be read this way. */
-struct table *table_open(const char *path, bytes end);
-void table_close(struct table *table);
+struct table *raw_table_open(const char *path, bytes end);
+void raw_table_close(struct table *table);
 /* Keys are without the number behind them here. The next row is the first one that is not below `key`. */
-bool table_seek(struct table *table, bytes key);
+bool raw_table_seek(struct table *table, bytes key);
 /* Rows come by key, and the newest of a key first. Borrowed until the next call. */
 struct table_row {
     bytes key, value;
     uint64_t seq;
     enum sst_kind kind;
 };
-enum sst_step table_next(struct table *table, struct table_row *out);
+enum sst_step raw_table_next(struct table *table, struct table_row *out);
 /* Is the key in a range that the file says was deleted? */
-bool table_suspects(const struct table *table, bytes key);
+bool raw_table_suspects(const struct table *table, bytes key);
 
 #endif

@@ -191,7 +191,7 @@ bool sst_index_begin(struct sst_index *index, bytes content, bool has_seq)
     index->starts = index->entries.data + index->entries.len;
     if (index->entries.len == 0) /* a file of deleted ranges alone */
         index->count = 0;
-    return true;
+    return index->count > 0 || index->entries.len == 0;
 }
 
 bool sst_index_at(const struct sst_index *index, uint32_t number, bytes *key_out,

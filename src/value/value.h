@@ -223,10 +223,9 @@ MUST_USE status path_collect(struct arena *arena, const struct path *path, bytes
 
 enum key_order { KEY_ASCENDING, KEY_DESCENDING };
 
-/* Appends bytes whose order (memcmp) is value_compare's order, or its reverse; equal values, whatever
- * their number types, give equal bytes. No NUL byte occurs, and no encoding is a proper prefix of
- * another one, so encodings may be put one behind the other. VALUE_MISSING and VALUE_UNDEFINED have
- * encodings of their own class; every BSON type can be encoded. */
+/* Appends bytes whose order (memcmp) is value_compare's order, or its reverse; equal values, whatever their number
+ * types, give equal bytes. No NUL byte occurs, and no encoding is a proper prefix of another one, so they may be put
+ * one behind the other. VALUE_MISSING and VALUE_UNDEFINED have encodings of their own class; every type has one. */
 void key_append_value(struct buffer *out, struct value value, enum key_order order);
 void key_append_value_by(struct buffer *out, const struct collation *by, struct value value,
                          enum key_order order);
@@ -236,17 +235,14 @@ void key_append_bytes(struct buffer *out, bytes plain);
 MUST_USE status key_take_bytes(struct arena *arena, bytes *key, bytes *plain_out);
 /* How long the encoding of one value at the front of `key` is; 0 if it is not one. */
 size_t key_value_length(bytes key, enum key_order order);
-
 /* The value at the front of `key`, which moves behind it. False if the key does not keep all of it: it does so of
  * strings (a symbol comes back as one), ObjectIds, bools and dates, but numbers have lost their types. In `arena`. */
 MUST_USE status key_take_value(struct arena *arena, bytes *key, enum key_order order,
                                struct value *out, bool *is_kept_out);
-
 /* One end of a stretch of encoded values: empty is no bound; one byte alone, no point, is where a kind begins, or the next. */
 struct key_bound {
     bytes key;
-    bool is_end, is_point; /* otherwise the start; the key is a value */
-    bool is_collated;      /* texts are keys of a collation */
+    bool is_end, is_point, is_collated; /* not the start; a value; texts are keys of a collation */
 };
 /* As people read it: 5, "abc", new Date(0), MinKey. */
 void key_write_bound(struct buffer *out, const struct key_bound *bound, enum key_order order);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_raw.h"
 #include "tests/unit/storage/fixture.h"
 
@@ -183,6 +184,31 @@ TEST(storage, rocksdb_files_read_directly_keep_deletions_over_a_reopen)
     storage_view_close(f.storage, view);
     fixture_close(&f);
     CHECK_EQ(seen.rows, 4, "");
+    CHECK_EQ(seen.lost + seen.refused, 0, "");
+}
+
+/* A list of files that a view shares is from the same moment as what it knows of deletions in memory. */
+TEST(storage, rocksdb_files_read_directly_know_what_was_deleted_when_they_were_listed)
+{
+    struct seen seen = { 0 };
+    struct storage_view *view;
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fixture_put(&f, fixture_at(SPACE_BODIES), "k1", "value");
+    fixture_put(&f, fixture_at(SPACE_BODIES), "k2", "value");
+    fixture_commit(&f);
+    flush(&f);
+    fixture_delete(&f, fixture_at(SPACE_BODIES), "k1");
+    fixture_commit(&f);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    compare(&f, view, NULL, &seen);
+    for (int i = 0; i < 2; i++)
+        graves_turn(rocksdb_of(f.storage)->graves);
+    compare(&f, view, NULL, &seen);
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+    CHECK_EQ(seen.rows, 2, "k2, twice");
     CHECK_EQ(seen.lost + seen.refused, 0, "");
 }
 
