@@ -381,7 +381,8 @@ static status run_first_stage(struct command *command, struct arena *arena, byte
     const struct origin *origin = NULL;
     if (document_next(&inside, &first))
         origin = origin_find(first.name);
-    if (!origin && name.len == 0)
+    /* Watching a database or all of them is refused for what it is. */
+    if (!origin && name.len == 0 && !bytes_equal(first.name, BYTES_LITERAL("$changeStream")))
         return command_fail(command, ERROR_InvalidNamespace,
                             "{aggregate: 1} is not valid for a pipeline that begins with %.*s; it "
                             "needs a collection",

@@ -412,6 +412,10 @@ static status parse_top_operator(struct filter_parser *p, struct field field,
         return filter_parse_schema(p, field.value, out);
     if (is_named(field.name, "$text"))
         return filter_parse_text(p, field.value, out);
+    if (is_named(field.name, "$sampleRate"))
+        return fault_raise(
+            p->arena, p->fault, ERROR_NotImplemented,
+            "$sampleRate is not supported; use the stage $sample, or $expr with $rand");
     return fault_raise(
         p->arena, p->fault, ERROR_BadValue,
         "unknown top level operator: %.*s. If you have a field name that starts with "

@@ -228,7 +228,10 @@ status formula_special_meta(struct formula_parser *p, struct field call, const s
         return fault_raise(p->arena, p->fault, 17307, "$meta only supports string arguments");
     for (size_t i = 0; i < ARRAY_COUNT(absent); i++) {
         if (formula_is_named(value_text(call.value), absent[i]))
-            return formula_leaf(p->arena, FORMULA_IS_REMOVED, 0, out);
+            return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
+                               "{$meta: \"%s\"} is not supported; textScore is, and $geoNear puts "
+                               "distances into a field",
+                               absent[i]);
     }
     if (!formula_is_named(value_text(call.value), "textScore"))
         return fault_raise(p->arena, p->fault, 17308, "Unsupported argument to $meta: %.*s",

@@ -104,9 +104,11 @@ static status check_concerns(struct command *command, struct value read_concern)
 
 static status refuse(struct command *command, const char *what, bytes name)
 {
-    return command_fail(command, ERROR_OperationNotSupportedInTransaction,
-                        "Cannot run '%.*s' %s in a multi-document transaction.", (int)name.len,
-                        (const char *)name.data, what);
+    return command_fail(
+        command, ERROR_OperationNotSupportedInTransaction,
+        "Cannot run '%.*s' %sin a multi-document transaction%s.", (int)name.len,
+        (const char *)name.data, what,
+        bytes_is_text(name, "count") ? ": use aggregate with $count (countDocuments)" : "");
 }
 
 static status check_pipeline(struct command *command)
@@ -127,7 +129,7 @@ static status check_pipeline(struct command *command)
             continue;
         struct document_walk inner = document_fields(value_document(stage.value));
         if (document_next(&inner, &name) && is_one_of(name.name, stages, ARRAY_COUNT(stages)))
-            return refuse(command, "of aggregate", name.name);
+            return refuse(command, "of aggregate ", name.name);
     }
     return STATUS_OK;
 }
@@ -141,7 +143,7 @@ status multi_check_place(struct command *command, bytes database, bytes name)
                             "Cannot run command against the '%.*s' database in a transaction.",
                             (int)database.len, (const char *)database.data);
     if (bytes_starts_with(name, BYTES_LITERAL("system.")))
-        return refuse(command, "against a system collection", bytes_of_text(command->row->name));
+        return refuse(command, "against a system collection ", bytes_of_text(command->row->name));
     return STATUS_OK;
 }
 
@@ -152,7 +154,9 @@ status multi_check(struct command *command, struct value read_concern)
     TRY(check_concerns(command, read_concern));
     if (multi_is_commit(command) || multi_is_abort(command))
         return STATUS_OK;
-    if (command->row->handler == serve_bulk_write) /* which names its places itself */
+    /* Which name their places themselves, or go on in a cursor of the transaction. */
+    if (command->row->handler == serve_bulk_write || command->row->handler == serve_get_more ||
+        command->row->handler == serve_kill_cursors)
         return STATUS_OK;
     TRY(multi_check_place(command, command->database, argument_text(command->target)));
     return command->row->handler == serve_aggregate ? check_pipeline(command) : STATUS_OK;

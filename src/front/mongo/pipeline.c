@@ -320,7 +320,8 @@ status stage_search(struct pipeline_parser *p, struct value argument)
 {
     (void)argument;
     return fault_raise(p->arena, p->fault, ERROR_NotImplemented,
-                       "$search, $searchMeta and $vectorSearch belong to MongoDB's hosted service; "
+                       "$search, $searchMeta, $vectorSearch and $listSearchIndexes belong to "
+                       "MongoDB's hosted service; "
                        "use $match with $text and a text index");
 }
 
