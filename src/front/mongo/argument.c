@@ -86,6 +86,10 @@ static const char *expected(enum argument_kind kind, struct value value)
 static status take(struct command *command, const char *where, const struct field *field,
                    const struct argument *argument, struct value *out)
 {
+    /* Who looks at the first one, and who at the last, must see the same. */
+    if (out->type != VALUE_MISSING)
+        return command_fail(command, ERROR_Location40413, "BSON field '%s.%s' is a duplicate field",
+                            where, argument->name);
     if (field->value.type == VALUE_NULL || field->value.type == VALUE_UNDEFINED)
         return STATUS_OK;
     const char *wanted = expected(argument->kind, field->value);

@@ -404,6 +404,7 @@ static status run_insert(struct bulk *bulk, size_t number, const struct operatio
         }
     }
     bulk->count++;
+    bulk->command->database = operation->space->database;
     return insertion_add(bulk->command, bulk->insertion, number, operation->document);
 }
 

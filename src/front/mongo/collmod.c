@@ -435,11 +435,11 @@ status serve_coll_mod(struct command *command)
         wants_validator |= given[i].type != VALUE_MISSING;
     TRY(check_view(command, &change, given[VIEW_ON], given[PIPELINE], wants_other));
     TRY(validator_check(command, given[VALIDATOR], given[LEVEL], given[ACTION]));
-    TRY(capped_modify(command, change.collection, given[CAPPED_SIZE], given[CAPPED_MAX]));
     TRY(check_series(command, change.collection, wants_validator, given[INDEX]));
     if (given[SERIES].type != VALUE_MISSING)
         TRY(series_modify(command, change.collection, value_document(given[SERIES]),
                           &given[SERIES]));
+    TRY(capped_modify(command, change.collection, given[CAPPED_SIZE], given[CAPPED_MAX]));
     if (given[EXPIRY].type != VALUE_MISSING)
         TRY(modify_clustered(command, &change, given[EXPIRY]));
     if (given[INDEX].type != VALUE_MISSING)

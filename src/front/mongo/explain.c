@@ -340,8 +340,11 @@ status serve_explain(struct command *command)
         return command_fail(command, ERROR_IllegalOperation, "Cannot explain cmd: %s", row->name);
     TRY(check_single(command, inner));
     operation_end(command);
+    struct value outer = command->target;
     command->row = row;
+    command->target = first.value; /* whose rights are asked */
     status s = principal_permit(command);
+    command->target = outer;
     if (s.code == OK)
         s = explain_run(command, inner, verbosity);
     command->row = own;

@@ -55,6 +55,26 @@ static void session_close(void *handle)
 
 /* ---- answering -------------------------------------------------------------------------------------- */
 
+/* The reply of a command that has used up the memory of its request: that is given back, and what is said needs little. */
+static status write_exhausted(struct session *session, const struct wire_envelope *envelope,
+                              bytes *head_out, bytes *body_out)
+{
+    arena_reset(session->arena);
+    struct buffer reply = buffer_in(session->arena);
+    size_t begun = document_begin(&reply);
+    reply_double(&reply, "ok", 0);
+    reply_text(
+        &reply, "errmsg",
+        "the command was carried out as far as it came, but needs more memory than one request "
+        "has: look at what is there, and send less at a time");
+    reply_int32(&reply, "code", ERROR_ExceededMemoryLimit);
+    reply_text(&reply, "codeName", "ExceededMemoryLimit");
+    document_end(&reply, begun);
+    bytes document;
+    TRY(buffer_finish(&reply, &document));
+    return wire_write(session->arena, envelope, document, head_out, body_out);
+}
+
 /* Sends the reply, unless nobody wants one, and makes ready for the next message. False: it could not be
  * sent, and the connection has to end. */
 static bool send_reply(struct session *session)
@@ -75,6 +95,8 @@ static bool send_reply(struct session *session)
     if (!(message->flags & WIRE_MORE_TO_COME)) {
         status s = wire_write(session->arena, &envelope, command_reply(&session->command), &head,
                               &body);
+        if (s.code == OUT_OF_MEMORY)
+            s = write_exhausted(session, &envelope, &head, &body);
         is_sent = s.code == OK;
         if (is_sent)
             connection_send(session->connection, head, body);

@@ -212,11 +212,16 @@ void top_note(const struct command *command, bool is_failed, int64_t took_us)
     if (!is_failed && forget_dropped(command))
         return;
     bytes name = operation_collection(command);
-    if (name.len == 0)
+    if (name.len == 0 || name.len > LIMIT_NAME_BYTES || command->home.len == 0 ||
+        command->home.len > LIMIT_NAME_BYTES)
         return;
     size_t lock = set_of(command->home, name) % LOCKS;
     pthread_mutex_lock(&table->locks[lock].mutex);
-    struct entry *entry = need_entry(table, command->home, name);
+    /* Names that were only asked for in vain, by anybody, take no place. */
+    struct entry **known = find_place(table, command->home, name);
+    struct entry *entry = known ? *known : NULL;
+    if (!is_failed)
+        entry = need_entry(table, command->home, name);
     if (entry) {
         entry->used = ++table->locks[lock].clock;
         count(entry, command->row->traits & TRAIT_WRITE ? EVENT_WRITE_LOCK : EVENT_READ_LOCK,

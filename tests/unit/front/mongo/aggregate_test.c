@@ -117,6 +117,10 @@ TEST(mongo_aggregate, documents_may_come_with_the_command)
     CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[{\"a\":2}]");
     CHECK_FAULT(mongo_ask(&f, "{'aggregate':1,'pipeline':[{'$match':{}}],'cursor':{}}"),
                 ERROR_InvalidNamespace);
+    /* Rights are judged by one of them, and the other would be run. */
+    CHECK_FAULT(mongo_ask(&f, "{'aggregate':'c','pipeline':[{'$documents':[]}],"
+                              "'pipeline':[{'$match':{}}],'cursor':{}}"),
+                40413);
     CHECK_FAULT(mongo_ask(&f, "{'aggregate':'c','pipeline':[{'$nonsense':1}],'cursor':{}}"), 40324);
     CHECK_FAULT(mongo_ask(&f, "{'aggregate':'c','pipeline':[]}"), ERROR_FailedToParse);
     mongo_face_close(&f);

@@ -284,3 +284,41 @@ TEST(mongo_bulk_write, many_inserts_go_in_several_commits_and_alternate_freely)
     CHECK_EQ(mongo_number(&a, "n"), 250, "");
     mongo_face_close(&f);
 }
+
+TEST(mongo_bulk_write, an_error_names_the_collection_of_its_insert)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(
+        &f, "{'createIndexes':'u','indexes':[{'key':{'k':1},'name':'k','unique':true}]}"));
+    struct mongo_answer a = mongo_ask(&f,
+                                      "{" BULK ",'ops':[{'insert':0,'document':{'_id':1,'k':1}},"
+                                      "{'insert':0,'document':{'_id':2,'k':1}}],"
+                                      "'nsInfo':[{'ns':'db.u'}]}");
+    CHECK_DONE(a);
+    const char *message = mongo_text(&f, &a, ROWS ".1.errmsg");
+    CHECK_THAT(strstr(message, "collection: db.u index: k") != NULL, "%s", message);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_bulk_write, its_cursor_goes_on_inside_its_transaction)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'create':'a'}"));
+    struct mongo_answer a = mongo_ask(&f,
+                                      "{" BULK ",'ops':[{'insert':0,'document':{'_id':1}},"
+                                      "{'insert':0,'document':{'_id':2}}],'cursor':{'batchSize':1},"
+                                      "'nsInfo':[{'ns':'db.a'}],'startTransaction':true," IN "}",
+                                      1);
+    CHECK_DONE(a);
+    CHECK_DONE(mongo_ask(&f,
+                         "{'getMore':{'$numberLong':'%lld'},'collection':'$cmd.bulkWrite',"
+                         "'$db':'admin'," IN "}",
+                         (long long)mongo_number(&a, "cursor.id"), 1));
+    CHECK_DONE(mongo_ask(&f, "{'commitTransaction':1,'$db':'admin'," IN "}", 1));
+    CHECK_STRING(mongo_found(&f, "a", "{}"), "[{\"_id\":1},{\"_id\":2}]");
+    mongo_face_close(&f);
+}

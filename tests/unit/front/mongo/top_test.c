@@ -126,3 +126,13 @@ TEST(mongo_top, the_log_is_given_line_by_line)
     f.world.log.ring = NULL;
     mongo_face_close(&f);
 }
+
+TEST(mongo_top, commands_that_fail_take_no_place)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_FAULT(mongo_ask(&f, "{'find':'made_up','filter':{'a':{'$nonsense':1}}}"), ERROR_BadValue);
+    CHECK_EQ(tally(&f, "db.made_up", "total", "count"), -1, "");
+    mongo_face_close(&f);
+}
