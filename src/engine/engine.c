@@ -34,10 +34,25 @@ static status write_format(struct engine *engine, struct arena *arena)
     TRY_GOTO(buffer_finish(&value, &value_bytes), done);
     storage_put(engine->storage, batch, address(ROW_CATALOG_PARTITION, SPACE_META), key_bytes,
                 value_bytes);
+    storage_put(engine->storage, batch, address(ROW_CATALOG_PARTITION, SPACE_META),
+                BYTES_LITERAL("A"), BYTES_LITERAL("1"));
+    engine->marks_arrays = true;
     s = storage_commit(engine->storage, batch, NULL, 0, arena, &conflict);
 done:
     storage_batch_close(engine->storage, batch);
     return s;
+}
+
+static status find_array_mark(struct engine *engine)
+{
+    struct storage_value pin;
+    status s = storage_get(engine->storage, NULL, address(ROW_CATALOG_PARTITION, SPACE_META),
+                           BYTES_LITERAL("A"), &pin);
+
+    engine->marks_arrays = s.code == OK;
+    if (s.code == OK)
+        storage_value_release(engine->storage, &pin);
+    return s.code == NOT_FOUND ? STATUS_OK : s;
 }
 
 static status check_format(struct engine *engine, struct arena *arena)
@@ -61,7 +76,7 @@ static status check_format(struct engine *engine, struct arena *arena)
                            "the data directory has stored format %" PRIu32
                            ", this program knows format %d; use the program that wrote it",
                            version, ROW_FORMAT_VERSION);
-    return STATUS_OK;
+    return find_array_mark(engine);
 }
 
 static status load_state(struct engine *engine)

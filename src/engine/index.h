@@ -10,7 +10,7 @@ const struct index *index_by_id(const struct collection *collection, uint32_t id
 struct index_entry {
     uint32_t index_id;
     bytes values;    /* encoded */
-    bool is_of_many; /* of an index over fields: the document has others */
+    bool is_of_many; /* of an index over fields: the document has others, or it is of an array */
 };
 struct index_entries {
     struct index_entry *items; /* sorted by index and values, no doubles */

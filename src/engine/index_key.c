@@ -28,6 +28,7 @@ struct expansion {
     struct index_entries *out;
     const struct index_part_values *computed; /* by field; NULL: there are no such parts */
     bool has_wildcard;
+    bool has_array; /* an array was entered */
 };
 
 static int compare_entries(const void *a, const void *b)
@@ -251,6 +252,7 @@ static status expand(struct expansion *expansion, struct place *places, unsigned
     TRY(common_array(expansion, places, &array));
     if (array.type == VALUE_MISSING)
         return emit(expansion, places);
+    expansion->has_array = true;
     struct document_walk walk = document_fields(value_document(array));
     while (document_next(&walk, &element)) {
         is_empty = false;
@@ -338,7 +340,9 @@ status index_collect(struct engine *engine, struct arena *arena, const struct in
     TRY(find_partition(index, document, &expansion.partition));
     size_t first = out->count;
     TRY(expand_document(engine, &expansion, document->bson));
-    for (size_t i = first; out->count - first > 1 && i < out->count; i++)
+    /* An array of one element has one entry, which is not the array: nothing may be read off it. */
+    bool is_of_many = out->count - first > 1 || expansion.has_array;
+    for (size_t i = first; is_of_many && i < out->count; i++)
         out->items[i].is_of_many = true;
     return STATUS_OK;
 }

@@ -34,6 +34,7 @@ MUST_USE status row_database_name(struct arena *arena, bytes key, bytes *out);
 
 enum {
     ROW_TAG_FORMAT = 'F',
+    ROW_TAG_ARRAYS = 'A',
     ROW_TAG_STATE = 'S',
     ROW_TAG_DATABASE = 'd',
     ROW_TAG_COLLECTION = 'c',

@@ -350,6 +350,11 @@ time_ms scan_deadline(const struct scan *scan)
                            scan->request->arena);
 }
 
+bool scan_can_read_off(const struct request *request)
+{
+    return request->engine->marks_arrays;
+}
+
 status scan_has_many(struct request *request, const struct collection *collection,
                      const struct index *index, bool *out)
 {

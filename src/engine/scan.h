@@ -90,10 +90,12 @@ struct scan_entries {
     bytes *items;
     size_t count;
 };
-/* Does, or did, some document of the request's view have several entries in the index? If not, an entry is all
- * there is of its document. */
+/* Does, or did, some document of the request's view have several entries in the index, or one of an array's only element?
+ * If not, an entry is all there is of its document. */
 MUST_USE status scan_has_many(struct request *request, const struct collection *collection,
                               const struct index *index, bool *out);
+/* Was that noted of every document? Databases of earlier versions did not count arrays of one element. */
+bool scan_can_read_off(const struct request *request);
 /* `request` may be NULL for an index without computed parts. */
 MUST_USE status scan_entries(const struct request *request, struct arena *arena,
                              const struct index *index, bytes document, struct scan_entries *out);

@@ -122,7 +122,7 @@ struct engine {
     struct recall *recall; /* NULL if others may write to the storage */
     struct crew *crew;     /* NULL: nobody helps */
     struct collations *collations;
-
+    bool marks_arrays; /* since its first write; see scan_has_many() */
     _Atomic(struct catalog *) catalog;
     pthread_mutex_t change_lock; /* one change of the catalog at a time */
     struct catalog *retired;     /* change_lock */

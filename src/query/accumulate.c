@@ -343,7 +343,8 @@ static status merge_edge(const struct accumulate_home *home, struct accumulation
     if (!other->count)
         return STATUS_OK;
     /* Of equal ones the first counts, and which was first is not known. */
-    if (state->count && value_compare(other->value, state->value) == 0)
+    if (state->count &&
+        value_compare_by(home->run->formulas.collation, other->value, state->value) == 0)
         *is_exact_out = other->value.type == state->value.type &&
                         bytes_equal(other->value.raw, state->value.raw);
     return keep_edge(home, state, other->value, sign);

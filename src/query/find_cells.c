@@ -109,7 +109,9 @@ status find_ranges_cells(struct arena *arena, const struct match *match,
     struct cells cells;
 
     *out = NULL;
-    const struct match *leaf = match ? find_leaf(match, BYTES_NONE, field->path, &grid) : NULL;
+    const struct match *leaf = match && !find_has_position(field->path)
+                                   ? find_leaf(match, BYTES_NONE, field->path, &grid)
+                                   : NULL;
     if (!leaf)
         return STATUS_OK;
     TRY(ARENA_NEW(arena, 1, &w.ranges));
@@ -132,7 +134,8 @@ bool find_near_grid(const struct index *index, const struct match *near, struct 
 {
     for (size_t i = 0; i < index->definition.field_count; i++) {
         const struct index_field *field = &index->definition.fields[i];
-        if (field->part != PART_CELLS || !bytes_equal(field->path, near->path))
+        if (field->part != PART_CELLS || !bytes_equal(field->path, near->path) ||
+            find_has_position(field->path))
             continue;
         *out = cell_settings_of(field->settings).grid;
         return is_usable(near, out);

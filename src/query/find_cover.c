@@ -24,7 +24,7 @@ bool find_can_cover(const struct find_request *wanted, const struct find_plan *p
     size_t found = 0;
 
     if (wanted->needed_count == 0 || plan->access != FIND_ACCESS_INDEX || !plan->is_exact ||
-        plan->has_many || plan->index->definition.collation)
+        plan->has_many || plan->index->definition.collation || !scan_can_read_off(wanted->request))
         return false;
     for (size_t i = 0; i < plan->index->definition.field_count; i++) {
         const struct index_field *field = &plan->index->definition.fields[i];

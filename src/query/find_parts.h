@@ -32,6 +32,8 @@ struct find_ranges {
 MUST_USE status find_ranges_of(struct arena *arena, const struct match *match, bytes path,
                                const struct collation *by, enum key_order order, bool is_single,
                                struct find_ranges **out);
+/* A position in a path may also be a field name, which an index does not look for. */
+bool find_has_position(bytes path);
 /* The same in a part of hashes. */
 MUST_USE status find_ranges_hashed(struct arena *arena, const struct match *match, bytes path,
                                    struct find_ranges **out);

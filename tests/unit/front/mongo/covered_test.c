@@ -132,3 +132,19 @@ TEST(mongo_covered, texts_of_an_index_with_a_collation_are_as_they_were_written)
         CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[{\"w\":\"AbC\"}]");
     mongo_face_close(&f);
 }
+
+/* One entry, but not all there is of the document. */
+TEST(mongo_covered, an_array_of_one_element_stays_an_array)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(
+        mongo_ask(&f, "{'createIndexes':'c','indexes':[{'key':{'a':1,'b':1},'name':'ab'}]}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':'x','b':['y']}]}"));
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'find':'c','filter':{'a':'x'},'projection':{'b':1,'_id':0},'hint':'ab'}");
+    CHECK_DONE(answer);
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[{\"b\":[\"y\"]}]");
+    mongo_face_close(&f);
+}
