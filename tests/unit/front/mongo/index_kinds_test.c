@@ -189,3 +189,20 @@ TEST(mongo_kinds, a_projection_narrows_a_wildcard_index)
     }
     mongo_face_close(&f);
 }
+
+TEST(mongo_kinds, places_under_a_position_are_found_with_an_index_too)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'createIndexes':'c','indexes':[{'key':{'a.0':'2dsphere'},"
+                             "'name':'a'}]}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':[{'type':'Point',"
+                             "'coordinates':[0,0]}]}]}"));
+    struct mongo_answer answer = mongo_ask(
+        &f, "{'find':'c','filter':{'a.0':{'$geoWithin':{'$centerSphere':[[0,0],0.1]}}},'hint':'a',"
+            "'projection':{'_id':1}}");
+    CHECK_DONE(answer);
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[{\"_id\":1}]");
+    mongo_face_close(&f);
+}
