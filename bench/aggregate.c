@@ -7,12 +7,10 @@
  *
  * KEPT=directory keeps the documents for the next run, ONLY=name asks one question; files are prepared as in
  * bench/sql.c. */
+#include "bench/beside.h"
 #include "bench/mongoc.h"
-#include "bench/server.h"
-#include "bench/sql_documents.h"
 
 enum { TIMES_MAX = 15, SIDES = 2, TOGETHER = 1000, GROUPS = 1000 };
-enum side { MAYFLY, POSTGRES };
 
 struct question {
     const char *name, *figure;
@@ -28,12 +26,6 @@ struct question {
 struct answer {
     long rows;
     double sum;
-};
-
-struct sides {
-    mongoc_client_t *client;
-    struct postgres postgres;
-    pid_t pid; /* of mayfly */
 };
 
 /* ---- loading ----------------------------------------------------------------------------------------- */
@@ -176,11 +168,6 @@ static void check_answer(const struct question *q, struct answer answer, enum si
     exit(1);
 }
 
-static double side_cpu_ms(const struct sides *sides, enum side side)
-{
-    return side == MAYFLY ? process_cpu_ms(sides->pid) : postgres_cpu_ms(&sides->postgres);
-}
-
 static void measure(struct sides *sides, const struct question *q)
 {
     const int times = (int)bench_number("TIMES", bench_is_quick() ? 3 : 7);
@@ -225,7 +212,7 @@ static double sum_of_first(uint64_t count)
     return sum;
 }
 
-static void compare(struct sides *sides, uint64_t count)
+static void ask_all(struct sides *sides, uint64_t count)
 {
     const double large = (double)count, few = (double)(count / 100);
     const struct question questions[] = {
@@ -262,34 +249,17 @@ static void compare(struct sides *sides, uint64_t count)
     }
 }
 
+static void compare(struct sides *sides, const struct bench_server *server, uint64_t count)
+{
+    sides->client = connect_to(server);
+    ask_all(sides, count);
+    mongoc_client_destroy(sides->client);
+}
+
 int main(void)
 {
-    const uint64_t count = (uint64_t)bench_number("DOCUMENTS", bench_is_quick() ? 100000 : 1000000);
-    char program[PATH_MAX], top[PATH_MAX], data[PATH_MAX + 16];
-    struct sides sides;
-
-    if (!bench_server_program(program))
-        return 0;
-    if (!postgres_is_installed()) {
-        printf("PostgreSQL 15 is not installed; left out\n");
-        return 0;
-    }
     mongoc_init();
-    const bool is_loaded = find_directory(top);
-    snprintf(data, sizeof(data), "%s/data", top);
-    postgres_start(&sides.postgres, top);
-    if (!is_loaded)
-        load(&sides, program, data, count);
-    prepare_files(top);
-    const struct bench_server server = bench_server_start(program, data);
-    sides.client = connect_to(&server);
-    sides.pid = server.pid;
-    compare(&sides, count);
-    mongoc_client_destroy(sides.client);
-    bench_server_stop(&server);
-    postgres_stop(&sides.postgres);
-    if (!getenv("KEPT"))
-        bench_remove_dir(top);
+    const int code = measure_beside(&(struct beside){ .load = load, .compare = compare });
     mongoc_cleanup();
-    return 0;
+    return code;
 }

@@ -13,12 +13,10 @@
  * Both sides begin with empty caches of their own and with all their files in the cache of the system: every file is read
  * once before, whether it was written by this run or kept from another. So what is compared is work, not the disk.
  * COLD=1: all files are out of the cache of the system instead, and the disk is part of it. */
-#include "bench/server.h"
-#include "bench/sql_documents.h"
+#include "bench/beside.h"
 #include "bench/sql_mayfly.h"
 
 enum { PER_REQUEST = 100, TIMES_MAX = 2000, SIDES = 2 };
-enum side { MAYFLY, POSTGRES };
 
 /* ---- loading ----------------------------------------------------------------------------------------- */
 
@@ -82,17 +80,6 @@ struct question {
     int times;
 };
 
-struct sides {
-    struct client client;
-    struct postgres postgres;
-    pid_t pid; /* of mayfly */
-};
-
-static double side_cpu_ms(const struct sides *sides, enum side side)
-{
-    return side == MAYFLY ? process_cpu_ms(sides->pid) : postgres_cpu_ms(&sides->postgres);
-}
-
 struct measured {
     double median_ms[SIDES], cpu_ms[SIDES];
     unsigned pages;
@@ -104,7 +91,7 @@ static struct answer ask_mayfly(struct sides *sides, const struct question *q, s
     char body[512];
 
     snprintf(body, sizeof(body), q->query, from, from + q->width);
-    return client_query(&sides->client, head, body, pages_out);
+    return client_query(sides->client, head, body, pages_out);
 }
 
 static struct answer ask_postgres(struct sides *sides, const struct question *q, const char *name,
@@ -272,7 +259,7 @@ static bool measure_only(struct sides *sides, const struct question *questions)
     return only != NULL;
 }
 
-static void compare(struct sides *sides, uint64_t count)
+static void ask_all(struct sides *sides, uint64_t count)
 {
     struct question large[QUESTIONS], small[QUESTIONS];
     struct measured of_large[QUESTIONS], of_small[QUESTIONS];
@@ -294,16 +281,27 @@ static void compare(struct sides *sides, uint64_t count)
     report_growth(of_large, of_small);
 }
 
+static void compare(struct sides *sides, const struct bench_server *server, uint64_t count)
+{
+    struct client client;
+
+    client_open(&client, server->port);
+    sides->client = &client;
+    ask_all(sides, count);
+    client_close(&client);
+}
+
 static void load(struct sides *sides, const char *program, const char *data, uint64_t count)
 {
     const double start = bench_now_s();
     const struct bench_server server = bench_server_start(program, data);
+    struct client client;
 
-    client_open(&sides->client, server.port);
-    create(&sides->client, "/dbs", "dbs", "", "{\"id\":\"d\"}");
-    load_mayfly(&sides->client, "small", count / 10);
-    load_mayfly(&sides->client, "large", count);
-    client_close(&sides->client);
+    client_open(&client, server.port);
+    create(&client, "/dbs", "dbs", "", "{\"id\":\"d\"}");
+    load_mayfly(&client, "small", count / 10);
+    load_mayfly(&client, "large", count);
+    client_close(&client);
     bench_server_stop(&server);
     const double loaded = bench_now_s();
     settle(data);
@@ -317,30 +315,5 @@ static void load(struct sides *sides, const char *program, const char *data, uin
 
 int main(void)
 {
-    const uint64_t count = (uint64_t)bench_number("DOCUMENTS", bench_is_quick() ? 100000 : 1000000);
-    char program[PATH_MAX], top[PATH_MAX], data[PATH_MAX + 16];
-    struct sides sides;
-
-    if (!bench_server_program(program))
-        return 0;
-    if (!postgres_is_installed()) {
-        printf("PostgreSQL 15 is not installed; left out\n");
-        return 0;
-    }
-    const bool is_loaded = find_directory(top);
-    snprintf(data, sizeof(data), "%s/data", top);
-    postgres_start(&sides.postgres, top);
-    if (!is_loaded)
-        load(&sides, program, data, count);
-    prepare_files(top);
-    const struct bench_server server = bench_server_start(program, data);
-    client_open(&sides.client, server.port);
-    sides.pid = server.pid;
-    compare(&sides, count);
-    client_close(&sides.client);
-    bench_server_stop(&server);
-    postgres_stop(&sides.postgres);
-    if (!getenv("KEPT"))
-        bench_remove_dir(top);
-    return 0;
+    return measure_beside(&(struct beside){ .load = load, .compare = compare });
 }
