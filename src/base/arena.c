@@ -198,6 +198,20 @@ status arena_copy(struct arena *arena, bytes source, bytes *out)
     return STATUS_OK;
 }
 
+status arena_join(struct arena *arena, bytes front, bytes back, bytes *out)
+{
+    void *data;
+
+    *out = BYTES_NONE;
+    TRY(arena_take(arena, front.len + back.len, &data));
+    if (front.len)
+        memcpy(data, front.data, front.len);
+    if (back.len)
+        memcpy((uint8_t *)data + front.len, back.data, back.len);
+    *out = bytes_of(data, front.len + back.len);
+    return STATUS_OK;
+}
+
 const char *arena_format_args(struct arena *arena, const char *format, va_list args)
 {
     va_list again;

@@ -29,6 +29,8 @@ MUST_USE status arena_take(struct arena *arena, size_t size, void **out);
 /* Zeroed array; count * size is checked. */
 MUST_USE status arena_take_array(struct arena *arena, size_t count, size_t size, void **out);
 MUST_USE status arena_copy(struct arena *arena, bytes source, bytes *out);
+/* One behind the other. */
+MUST_USE status arena_join(struct arena *arena, bytes front, bytes back, bytes *out);
 /* Like arena_take, but NULL when the budget is used up: for callers that keep their own sticky
  * failure (buffer, message formatting). */
 void *arena_try_take(struct arena *arena, size_t size);

@@ -55,6 +55,15 @@ static inline bool bytes_is_text(bytes b, const char *text)
     return (char)b.data[0] == text[0] && bytes_equal(b, bytes_of_text(text));
 }
 
+static inline bool bytes_is_one_of(bytes b, const char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bytes_is_text(b, texts[i]))
+            return true;
+    }
+    return false;
+}
+
 static inline bool bytes_starts_with(bytes b, bytes prefix)
 {
     return b.len >= prefix.len && (prefix.len == 0 || memcmp(b.data, prefix.data, prefix.len) == 0);

@@ -119,12 +119,9 @@ static status add_item(struct build *build, struct scan *scan, const struct scan
 {
     struct build_item *item = &build->items[build->count];
     struct document document;
-    struct buffer key = buffer_in(build->arena);
 
     *item = (struct build_item){ 0 };
-    buffer_append(&key, row->key.partition);
-    buffer_append(&key, row->key.id);
-    TRY(buffer_finish(&key, &item->key));
+    TRY(arena_join(build->arena, row->key.partition, row->key.id, &item->key));
     build->count++;
     build->cursor = item->key;
     item->stamp.seq = row->seq;

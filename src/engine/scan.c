@@ -50,15 +50,6 @@ static status prefix_end(struct arena *arena, bytes prefix, bytes *out)
     return STATUS_OK;
 }
 
-static status join(struct arena *arena, bytes prefix, bytes rest, bytes *out)
-{
-    struct buffer joined = buffer_in(arena);
-
-    buffer_append(&joined, prefix);
-    buffer_append(&joined, rest);
-    return buffer_finish(&joined, out);
-}
-
 static status resume(struct arena *arena, const struct scan_spec *spec, bytes prefix,
                      struct storage_range *range)
 {
@@ -66,13 +57,13 @@ static status resume(struct arena *arena, const struct scan_spec *spec, bytes pr
 
     if (spec->after.len == 0)
         return STATUS_OK;
-    TRY(join(arena, prefix, spec->after, &position));
+    TRY(arena_join(arena, prefix, spec->after, &position));
     if (spec->is_reverse) {
         if (bytes_compare(position, range->end) < 0 || range->end.len == 0)
             range->end = position;
         return STATUS_OK;
     }
-    TRY(join(arena, position, BYTES_LITERAL("\x01"), &behind));
+    TRY(arena_join(arena, position, BYTES_LITERAL("\x01"), &behind));
     if (bytes_compare(behind, range->start) > 0)
         range->start = behind;
     return STATUS_OK;
@@ -84,8 +75,8 @@ static status make_range(struct arena *arena, const struct scan_spec *spec, byte
     bytes end;
 
     *out = (struct storage_range){ .is_reverse = spec->is_reverse };
-    TRY(join(arena, prefix, spec->start, &out->start));
-    TRY(join(arena, prefix, spec->end, &end));
+    TRY(arena_join(arena, prefix, spec->start, &out->start));
+    TRY(arena_join(arena, prefix, spec->end, &end));
     if (spec->end.len == 0 || spec->is_end_inclusive)
         TRY(prefix_end(arena, end, &out->end));
     else
@@ -176,7 +167,7 @@ status scan_seek(struct scan *scan, bytes position)
     scan->is_behind = false;
     status s = key_prefix(scan, &prefix);
     if (s.code == OK)
-        s = join(arena, prefix, position, &key);
+        s = arena_join(arena, prefix, position, &key);
     if (s.code == OK)
         storage_scan_seek(scan->rows, key);
     arena_release(arena, mark);

@@ -158,12 +158,6 @@ static const struct search_wish *common_wish(const struct match *match)
     return wish;
 }
 
-static int compare_points(const void *a, const void *b)
-{
-    return bytes_compare(((const struct find_range *)a)->start,
-                         ((const struct find_range *)b)->start);
-}
-
 /* One of the words is there. */
 static status words_ranges(const struct find_request *wanted, struct arena *arena,
                            const struct index_field *field, struct find_ranges **out)
@@ -185,15 +179,7 @@ static status words_ranges(const struct find_request *wanted, struct arena *aren
                                                               .end = terms.items[i],
                                                               .is_end_inclusive = true,
                                                               .is_point = true };
-    if (ranges->count > 1)
-        qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_points);
-    /* Long words that were cut may be the same. */
-    size_t kept = 0;
-    for (size_t i = 0; i < ranges->count; i++) {
-        if (kept == 0 || compare_points(&ranges->items[kept - 1], &ranges->items[i]) != 0)
-            ranges->items[kept++] = ranges->items[i];
-    }
-    ranges->count = kept;
+    find_ranges_sort(ranges); /* long words that were cut may be the same */
     *out = ranges;
     return STATUS_OK;
 }

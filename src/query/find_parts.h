@@ -67,8 +67,6 @@ bool find_part_is_bounded(const struct index *index, size_t bounded);
 MUST_USE status find_wildcard_choose(const struct find_request *wanted, struct arena *arena,
                                      const struct index *index, bool *is_one_out, bytes *path_out,
                                      bool *has_many_out);
-/* One key behind the other. */
-MUST_USE status find_put_behind(struct arena *arena, bytes front, bytes back, bytes *out);
 /* For who makes stretches: adds one, and puts all in order. */
 MUST_USE status find_ranges_add(struct arena *arena, struct find_ranges *ranges,
                                 struct find_range range);

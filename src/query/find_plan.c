@@ -188,8 +188,8 @@ static status multiply(struct planning *p, const struct find_ranges *by, struct 
         for (size_t j = 0; j < by->count; j++) {
             struct find_range *range = &made[count++];
             *range = by->items[j];
-            TRY(find_put_behind(p->arena, front, by->items[j].start, &range->start));
-            TRY(find_put_behind(p->arena, front, by->items[j].end, &range->end));
+            TRY(arena_join(p->arena, front, by->items[j].start, &range->start));
+            TRY(arena_join(p->arena, front, by->items[j].end, &range->end));
             range->is_end_inclusive |= by->items[j].end.len == 0 && front.len > 0;
         }
     }

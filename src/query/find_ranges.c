@@ -49,15 +49,6 @@ static status with_byte(struct deriver *d, bytes front, uint8_t byte, bytes *out
     return buffer_finish(&key, out);
 }
 
-status find_put_behind(struct arena *arena, bytes front, bytes back, bytes *out)
-{
-    struct buffer joined = buffer_in(arena);
-
-    buffer_append(&joined, front);
-    buffer_append(&joined, back);
-    return buffer_finish(&joined, out);
-}
-
 status find_ranges_add(struct arena *arena, struct find_ranges *ranges, struct find_range range)
 {
     if (ranges->count == ranges->room) {
@@ -609,9 +600,9 @@ status find_ranges_wildcard(struct arena *arena, const struct match *match,
             TRY(add_path(&d, ranges, prefix));
             continue;
         }
-        TRY(find_put_behind(arena, prefix, range.start, &range.start));
+        TRY(arena_join(arena, prefix, range.start, &range.start));
         range.is_end_inclusive |= range.end.len == 0;
-        TRY(find_put_behind(arena, prefix, range.end, &range.end));
+        TRY(arena_join(arena, prefix, range.end, &range.end));
         TRY(add(&d, ranges, range));
     }
     *out = ranges;

@@ -78,11 +78,6 @@ const struct language *language_find(bytes name)
     return NULL;
 }
 
-const char *language_name(const struct language *language)
-{
-    return language->name;
-}
-
 bool language_has_apostrophes(const struct language *language)
 {
     return is_same_word(bytes_of_text(language->name), "english");

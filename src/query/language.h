@@ -8,7 +8,6 @@ struct language;
 
 /* By its English name or its two letters, in any case; "none" is one without stems. NULL: not known. */
 const struct language *language_find(bytes name);
-const char *language_name(const struct language *language);
 /* Is the word, in small letters, one that is left out? */
 bool language_is_stop_word(const struct language *language, bytes word);
 /* Does an apostrophe belong to a word? */

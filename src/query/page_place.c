@@ -112,10 +112,7 @@ static status find_point(struct run *run, const struct place *place, bool *is_sa
         order = place_compare(place, &point, NULL);
         if (order != 0)
             continue;
-        struct buffer joined = buffer_in(run->arena);
-        buffer_append(&joined, point.first);
-        buffer_append(&joined, point.second);
-        TRY(buffer_finish(&joined, &found.row));
+        TRY(arena_join(run->arena, point.first, point.second, &found.row));
         *is_same_out = true;
         return stand_at(run, &found);
     }

@@ -20,18 +20,6 @@ void spread_add(struct spread *spread, double number)
     spread->squares += off * (number - spread->mean);
 }
 
-void spread_remove(struct spread *spread, double number)
-{
-    if (spread->count <= 1) {
-        *spread = (struct spread){ 0 };
-        return;
-    }
-    double off = number - spread->mean;
-    spread->count--;
-    spread->mean -= off / (double)spread->count;
-    spread->squares -= off * (number - spread->mean);
-}
-
 status spread_give(const struct spread *spread, struct arena *arena, bool is_sample,
                    struct value *out)
 {

@@ -10,8 +10,6 @@ struct spread {
     double mean, squares;
 };
 void spread_add(struct spread *spread, double number);
-/* Takes back one that was added. */
-void spread_remove(struct spread *spread, double number);
 /* Null where there are not enough numbers: one, or two for a sample. */
 MUST_USE status spread_give(const struct spread *spread, struct arena *arena, bool is_sample,
                             struct value *out);

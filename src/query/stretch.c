@@ -23,15 +23,12 @@ static status look(const struct stretch *s, bytes low, bytes high, bool is_rever
     struct scan_spec spec = {
         .index = s->index, .start = s->start, .end = s->end, .is_reverse = is_reverse
     };
-    struct buffer bound = buffer_in(arena);
     struct scan_row row;
     struct scan *scan;
     bytes joined;
 
     *out = (struct stretch_row){ 0 };
-    buffer_append(&bound, s->prefix);
-    buffer_append(&bound, is_reverse ? high : low);
-    TRY(buffer_finish(&bound, &joined));
+    TRY(arena_join(arena, s->prefix, is_reverse ? high : low, &joined));
     if (!is_reverse && bytes_compare(joined, spec.start) > 0)
         spec.start = joined;
     if (is_reverse && (spec.end.len == 0 || bytes_compare(joined, spec.end) < 0))

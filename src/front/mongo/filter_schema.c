@@ -474,15 +474,6 @@ static bool is_rule(bytes name)
     return false;
 }
 
-static bool is_one_of(bytes name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (bytes_equal(name, bytes_of_text(names[i])))
-            return true;
-    }
-    return false;
-}
-
 static status check_keywords(struct schema_parser *s)
 {
     static const char *const beside[] = { "exclusiveMaximum", "exclusiveMinimum", "title",
@@ -498,9 +489,9 @@ static status check_keywords(struct schema_parser *s)
     for (; document_next(&walk, &field); position++) {
         struct document_walk before = document_fields(s->document);
         struct field earlier;
-        if (is_one_of(field.name, other_dialects, ARRAY_COUNT(other_dialects)))
+        if (bytes_is_one_of(field.name, other_dialects, ARRAY_COUNT(other_dialects)))
             return fail(s, ERROR_FailedToParse, field.name, "is not currently supported");
-        if (!is_rule(field.name) && !is_one_of(field.name, beside, ARRAY_COUNT(beside)))
+        if (!is_rule(field.name) && !bytes_is_one_of(field.name, beside, ARRAY_COUNT(beside)))
             return fault_raise(s->p->arena, s->p->fault, ERROR_FailedToParse,
                                "Unknown $jsonSchema keyword: %.*s", (int)field.name.len,
                                (const char *)field.name.data);

@@ -28,15 +28,6 @@ static void append_compression(struct command *command)
     document_end(&command->reply, begun);
 }
 
-static void append_op_time(struct buffer *out, const char *name, uint64_t timestamp)
-{
-    size_t begun = reply_begin(out, name);
-
-    reply_timestamp(out, "ts", timestamp);
-    reply_int64(out, "t", 1);
-    document_end(out, begun);
-}
-
 static void append_set(struct command *command, bool is_hello)
 {
     static const uint8_t election[OBJECT_ID_BYTES] = { 0x7f, 0xff, 0xff, 0xff, 0, 0,
@@ -57,9 +48,9 @@ static void append_set(struct command *command, bool is_hello)
     reply_text(out, "me", face->address);
     reply_object_id(out, "electionId", election);
     size_t last = reply_begin(out, "lastWrite");
-    append_op_time(out, "opTime", timestamp);
+    reply_op_time(out, "opTime", timestamp);
     reply_date(out, "lastWriteDate", written);
-    append_op_time(out, "majorityOpTime", timestamp);
+    reply_op_time(out, "majorityOpTime", timestamp);
     reply_date(out, "majorityWriteDate", written);
     document_end(out, last);
 }

@@ -15,15 +15,6 @@ bool multi_is_abort(const struct command *command)
     return command->row && command->row->handler == serve_abort_transaction;
 }
 
-static bool is_one_of(bytes text, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (bytes_equal(text, bytes_of_text(names[i])))
-            return true;
-    }
-    return false;
-}
-
 /* ---- read and write concerns ------------------------------------------------------------------------ */
 
 /* A time that this server has not reached yet can only come from another one. */
@@ -68,8 +59,8 @@ status multi_check_read_concern(struct command *command, struct value read_conce
     if (document_find(concern, "level", &value)) {
         bytes level = argument_text(value);
         bool is_inside = command->multi != MULTI_NONE;
-        bool is_fine = is_inside ? is_one_of(level, inside, ARRAY_COUNT(inside))
-                                 : is_one_of(level, outside, ARRAY_COUNT(outside));
+        bool is_fine = is_inside ? bytes_is_one_of(level, inside, ARRAY_COUNT(inside))
+                                 : bytes_is_one_of(level, outside, ARRAY_COUNT(outside));
         if (!is_fine)
             return command_fail(command, ERROR_InvalidOptions,
                                 "the readConcern level '%.*s' is not possible %s", (int)level.len,
@@ -128,7 +119,7 @@ static status check_pipeline(struct command *command)
         if (stage.value.type != VALUE_DOCUMENT)
             continue;
         struct document_walk inner = document_fields(value_document(stage.value));
-        if (document_next(&inner, &name) && is_one_of(name.name, stages, ARRAY_COUNT(stages)))
+        if (document_next(&inner, &name) && bytes_is_one_of(name.name, stages, ARRAY_COUNT(stages)))
             return refuse(command, "of aggregate ", name.name);
     }
     return STATUS_OK;
@@ -138,7 +129,7 @@ status multi_check_place(struct command *command, bytes database, bytes name)
 {
     static const char *const databases[] = { "admin", "config", "local" };
 
-    if (is_one_of(database, databases, ARRAY_COUNT(databases)))
+    if (bytes_is_one_of(database, databases, ARRAY_COUNT(databases)))
         return command_fail(command, ERROR_OperationNotSupportedInTransaction,
                             "Cannot run command against the '%.*s' database in a transaction.",
                             (int)database.len, (const char *)database.data);

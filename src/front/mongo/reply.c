@@ -73,6 +73,15 @@ void reply_timestamp(struct buffer *out, const char *name, uint64_t timestamp)
 }
 
 /* The same in every reply but for two numbers, so it is copied whole. */
+void reply_op_time(struct buffer *out, const char *name, uint64_t timestamp)
+{
+    size_t begun = reply_begin(out, name);
+
+    reply_timestamp(out, "ts", timestamp);
+    reply_int64(out, "t", 1);
+    document_end(out, begun);
+}
+
 void reply_times(struct buffer *out, uint64_t now)
 {
     struct times {

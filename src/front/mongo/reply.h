@@ -13,6 +13,8 @@ void reply_bytes(struct buffer *out, const char *name, bytes text);
 void reply_date(struct buffer *out, const char *name, time_ms at);
 /* Seconds in the upper half, the counter below. */
 void reply_timestamp(struct buffer *out, const char *name, uint64_t timestamp);
+/* name: {ts: timestamp, t: 1} */
+void reply_op_time(struct buffer *out, const char *name, uint64_t timestamp);
 /* $clusterTime: {clusterTime: now, signature: {hash: <20 zeros>, keyId: 0}} and operationTime: now. */
 void reply_times(struct buffer *out, uint64_t now);
 void reply_object_id(struct buffer *out, const char *name, const uint8_t id[12]);

@@ -241,15 +241,6 @@ status serve_db_stats(struct command *command)
 
 /* ---- the set ---------------------------------------------------------------------------------------- */
 
-static void append_optime(struct buffer *out, const char *name, uint64_t timestamp)
-{
-    size_t begun = reply_begin(out, name);
-
-    reply_timestamp(out, "ts", timestamp);
-    reply_int64(out, "t", 1);
-    document_end(out, begun);
-}
-
 static void append_member_status(struct command *command, uint64_t timestamp, time_ms now)
 {
     struct buffer *out = &command->reply;
@@ -262,7 +253,7 @@ static void append_member_status(struct command *command, uint64_t timestamp, ti
     reply_int32(out, "state", 1);
     reply_text(out, "stateStr", "PRIMARY");
     reply_int32(out, "uptime", (int32_t)((now - started) / 1000));
-    append_optime(out, "optime", timestamp);
+    reply_op_time(out, "optime", timestamp);
     reply_date(out, "optimeDate", (time_ms)(timestamp >> 32) * 1000);
     reply_text(out, "syncSourceHost", "");
     reply_int32(out, "syncSourceId", -1);
@@ -294,10 +285,10 @@ status serve_repl_set_status(struct command *command)
     reply_int32(out, "votingMembersCount", 1);
     reply_int32(out, "writableVotingMembersCount", 1);
     size_t times = reply_begin(out, "optimes");
-    append_optime(out, "lastCommittedOpTime", timestamp);
-    append_optime(out, "readConcernMajorityOpTime", timestamp);
-    append_optime(out, "appliedOpTime", timestamp);
-    append_optime(out, "durableOpTime", timestamp);
+    reply_op_time(out, "lastCommittedOpTime", timestamp);
+    reply_op_time(out, "readConcernMajorityOpTime", timestamp);
+    reply_op_time(out, "appliedOpTime", timestamp);
+    reply_op_time(out, "durableOpTime", timestamp);
     document_end(out, times);
     size_t members = reply_begin_array(out, "members");
     append_member_status(command, timestamp, now);

@@ -93,6 +93,13 @@ static struct entry **find_place(struct top_table *table, bytes database, bytes 
     return NULL;
 }
 
+static struct entry *find_entry(struct top_table *table, bytes database, bytes name)
+{
+    struct entry **place = find_place(table, database, name);
+
+    return place ? *place : NULL;
+}
+
 static struct entry *make_entry(bytes database, bytes name)
 {
     struct entry *entry = memory_take_zeroed(1, sizeof(*entry) + database.len + name.len);
@@ -218,10 +225,8 @@ void top_note(const struct command *command, bool is_failed, int64_t took_us)
     size_t lock = set_of(command->home, name) % LOCKS;
     pthread_mutex_lock(&table->locks[lock].mutex);
     /* Names that were only asked for in vain, by anybody, take no place. */
-    struct entry **known = find_place(table, command->home, name);
-    struct entry *entry = known ? *known : NULL;
-    if (!is_failed)
-        entry = need_entry(table, command->home, name);
+    struct entry *entry = is_failed ? find_entry(table, command->home, name)
+                                    : need_entry(table, command->home, name);
     if (entry) {
         entry->used = ++table->locks[lock].clock;
         count(entry, command->row->traits & TRAIT_WRITE ? EVENT_WRITE_LOCK : EVENT_READ_LOCK,
