@@ -93,14 +93,8 @@ static status read_lsid(struct command *command, const char *where, bytes lsid, 
 
 static status join(struct command *command, bytes uuid, bytes owner, bytes *out)
 {
-    struct buffer id = buffer_in(command->arena);
-
     *out = uuid;
-    if (owner.len == 0)
-        return STATUS_OK;
-    buffer_append(&id, uuid);
-    buffer_append(&id, owner);
-    return buffer_finish(&id, out);
+    return owner.len == 0 ? STATUS_OK : arena_join(command->arena, uuid, owner, out);
 }
 
 status lsid_take(struct command *command, bytes lsid)
