@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -24,7 +25,7 @@
 static const char version[] = "0.1.0";
 
 enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-enum { MAIN_ARENA_BYTES = 16 * 1024 * 1024 };
+enum { MAIN_ARENA_BYTES = 64 * 1024 * 1024 };
 
 /* Everything below the server, open. */
 struct house {
@@ -38,6 +39,8 @@ struct house {
 static int run(struct arena *arena, size_t argument_count, char *const *arguments);
 static int run_serve(struct arena *arena, const struct config *config);
 static int run_check(struct arena *arena, const struct config *config);
+static int run_backup(struct arena *arena, const struct config *config);
+static int run_restore(struct arena *arena, const struct config *config);
 static int print_help(struct arena *arena);
 static int print_routes(struct arena *arena);
 static int print_functions(struct arena *arena);
@@ -62,6 +65,27 @@ static int fail(enum exit_code code, const char *message)
     return code;
 }
 
+static bool find_command(const char *word, enum command *out)
+{
+    static const struct {
+        const char *word;
+        enum command command;
+    } commands[] = {
+        {"backup",   COMMAND_BACKUP },
+        { "check",   COMMAND_CHECK  },
+        { "restore", COMMAND_RESTORE},
+        { "serve",   COMMAND_SERVE  }
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        if (strcmp(word, commands[i].word) == 0) {
+            *out = commands[i].command;
+            return true;
+        }
+    }
+    return false;
+}
+
 static int run(struct arena *arena, size_t argument_count, char *const *arguments)
 {
     const char *word = argument_count > 1 ? arguments[1] : "";
@@ -82,9 +106,7 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
         return print_commands(arena);
     if (strcmp(word, "operators") == 0)
         return print_operators(arena);
-    if (strcmp(word, "check") == 0)
-        command = COMMAND_CHECK;
-    else if (strcmp(word, "serve") != 0)
+    if (!find_command(word, &command))
         return fail(EXIT_USAGE,
                     argument_count > 1
                         ? arena_format(arena, "there is no command \"%s\"; see --help", word)
@@ -94,7 +116,18 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
         return fail(EXIT_USAGE, s.message);
     if (config.wants_help)
         return print_help(arena);
-    return command == COMMAND_CHECK ? run_check(arena, &config) : run_serve(arena, &config);
+    umask(077); /* whatever is written is its owner's */
+    switch (command) {
+    case COMMAND_BACKUP:
+        return run_backup(arena, &config);
+    case COMMAND_CHECK:
+        return run_check(arena, &config);
+    case COMMAND_RESTORE:
+        return run_restore(arena, &config);
+    case COMMAND_SERVE:
+        return run_serve(arena, &config);
+    }
+    return EXIT_USAGE;
 }
 
 static int print_text(struct buffer *text)
@@ -119,6 +152,12 @@ static int print_help(struct arena *arena)
     buffer_append_text(&text, "\nmayfly check [options]      verify every invariant of a stopped "
                               "database; exit 1 if one is broken\n");
     config_describe(COMMAND_CHECK, &text);
+    buffer_append_text(
+        &text, "\nmayfly backup [options]     copy the database, which may be served meanwhile\n");
+    config_describe(COMMAND_BACKUP, &text);
+    buffer_append_text(&text, "\nmayfly restore [options]    make a data directory from a backup, "
+                              "comparing all checksums\n");
+    config_describe(COMMAND_RESTORE, &text);
     buffer_append_text(&text,
                        "\nmayfly routes               list the operations of the Cosmos DB "
                        "API, and which of them are served\n"
@@ -313,6 +352,8 @@ static status open_tls(const struct config *config, struct arena *arena, struct 
 struct faces {
     struct port port;
     struct http_service service;
+    struct pages owner_pages;
+    struct http_service owner_service;
     struct mongo *mongo; /* NULL: not served */
     struct tls *tls;
     struct server *server;
@@ -341,6 +382,11 @@ static status open_faces(struct house *house, const struct config *config, struc
     faces->service = (struct http_service){
         .handler = answer, .refuser = refuse, .handler_context = &faces->port, .clock = house->clock
     };
+    faces->owner_pages =
+        (struct pages){ .engine = house->engine, .is_for_owner = true, .directory = config->data };
+    faces->owner_service = (struct http_service){ .handler = pages_handle,
+                                                  .handler_context = &faces->owner_pages,
+                                                  .clock = house->clock };
     TRY(cosmos_open(&cosmos, arena, &faces->port.face));
     if (config->has_mongo)
         TRY(mongo_open(&mongo, arena, &faces->mongo));
@@ -384,6 +430,27 @@ static status listen_one(struct server *server, struct arena *arena, const struc
                        s.message, option,
                        strcmp(option, "--mongo") == 0 ? ", or --mongo none for no MongoDB protocol"
                                                       : "");
+}
+
+/* A server without it serves all the same; only backups of it have to wait for its end. */
+static void listen_to_owner(struct faces *faces, const struct config *config,
+                            const struct house *house, struct arena *arena)
+{
+    struct offer offer = { .protocol = http_protocol(), .context = &faces->owner_service };
+    struct address address, actual;
+    int fd;
+
+    if (config->storage == STORAGE_KIND_MEMORY)
+        return;
+    checkpoint_clear(arena, config->data);
+    status s = control_prepare(arena, config->data, &address, &fd);
+    if (s.code == OK) {
+        s = server_listen(faces->server, arena, &address, offer, &actual);
+        close(fd);
+    }
+    if (s.code != OK)
+        log_event(&house->log, LOG_WARNING, "control.unavailable",
+                  "reason=\"%s\" without=\"backups while the server runs\"", s.message);
 }
 
 /* Says where clients come in, which with port 0 nobody knows before. */
@@ -434,6 +501,7 @@ static status serve_until_stopped(struct house *house, const struct config *conf
     TRY_GOTO(open_faces(house, config, arena, &faces), done);
     TRY_GOTO(server_open(&house->log, &house->metrics, arena, &faces.server), done);
     TRY_GOTO(listen_all(&faces, config, arena, &ready), done);
+    listen_to_owner(&faces, config, house, arena);
     log_event(&house->log, LOG_INFO, "server.started", "version=%s pid=%d data=%s", version,
               (int)getpid(), config->storage == STORAGE_KIND_MEMORY ? "memory" : config->data);
     log_ring_settle(house->log.ring);
@@ -443,6 +511,8 @@ static status serve_until_stopped(struct house *house, const struct config *conf
     server_run(faces.server);
 done:
     close_faces(&faces);
+    if (config->storage != STORAGE_KIND_MEMORY)
+        control_remove(config->data);
     return s;
 }
 
@@ -491,4 +561,42 @@ static int run_check(struct arena *arena, const struct config *config)
     if (s.code != OK)
         return fail(EXIT_FAILED, arena_format(arena, "the check could not finish: %s", s.message));
     return print_summary(&summary);
+}
+
+/* ---- backup and restore ----------------------------------------------------------------------------- */
+
+static void print_copied(const char *what, const char *path, const struct backup_result *result)
+{
+    printf("%s %s: %" PRIu64 " files, %.1f MB, of which %.1f MB were copied\n", what, path,
+           result->files, (double)result->bytes / 1e6, (double)result->copied_bytes / 1e6);
+}
+
+static int run_backup(struct arena *arena, const struct config *config)
+{
+    const struct clock_source time = clock_source_system();
+    const struct backup_order order = { .data = config->data,
+                                        .to = config->to,
+                                        .now = time.wall_ms(time.context) };
+    struct backup_result result;
+
+    status s = backup_make(arena, &order, &result);
+    if (s.code != OK)
+        return fail(EXIT_FAILED, s.message);
+    print_copied(result.is_of_running_server ? "backup of a running server"
+                                             : "backup of a stopped server",
+                 result.path, &result);
+    return EXIT_DONE;
+}
+
+static int run_restore(struct arena *arena, const struct config *config)
+{
+    const struct restore_order order = { .from = config->from, .to = config->to };
+    struct backup_result result;
+
+    status s = backup_restore(arena, &order, &result);
+    if (s.code != OK)
+        return fail(EXIT_FAILED, s.message);
+    print_copied("restored", config->to, &result);
+    printf("from %s; verify with: mayfly check --data %s\n", result.path, config->to);
+    return EXIT_DONE;
 }

@@ -231,6 +231,10 @@
 #define LIMIT_CONFIG_FILE_BYTES (64 * 1024)
 /* A file of keys or certificates, in bytes. */
 #define LIMIT_KEY_FILE_BYTES (256 * 1024)
+/* A backup: files of a database, and bytes of the list of their checksums and of the server's answer. */
+#define LIMIT_BACKUP_FILES 65536
+#define LIMIT_BACKUP_LIST_BYTES (8 * 1024 * 1024)
+#define LIMIT_CONTROL_REPLY_BYTES (64 * 1024)
 /* One step of the test clock, in milliseconds: a hundred years. */
 #define LIMIT_CLOCK_ADVANCE_MS (100LL * 366 * 24 * 3600 * 1000)
 

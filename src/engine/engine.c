@@ -136,6 +136,13 @@ status engine_store_clock(struct engine *engine)
     return store_state(engine, TIME_NEVER);
 }
 
+/* The stored mark of the clock is never behind a time that was used, and goes along: what was dead here is dead
+ * there, whatever the clock of the other machine says. */
+status engine_checkpoint(struct engine *engine, const char *path, struct arena *arena)
+{
+    return storage_checkpoint(engine->storage, path, arena);
+}
+
 /* ---- opening -------------------------------------------------------------------------------------- */
 
 static void *timekeeper_run(void *owner)

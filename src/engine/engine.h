@@ -101,6 +101,10 @@ const char *engine_writes_stopped(const struct engine *engine);
 /* Stores the clock's high-water mark now (after moving the clock by hand, at a clean stop). */
 MUST_USE status engine_store_clock(struct engine *engine);
 
+/* A database of its own in the directory `path`, which must not exist: what is stored at this instant; see
+ * storage_checkpoint(). */
+MUST_USE status engine_checkpoint(struct engine *engine, const char *path, struct arena *arena);
+
 /* Whoever wants to hear of every death in a collection; NULL ends it. Nobody pays otherwise. */
 MUST_USE status engine_read_deaths(struct engine *engine, uint32_t collection_id,
                                    death_reader *reader, void *context);

@@ -74,6 +74,8 @@ status address_parse(struct arena *arena, const char *text, struct address *out)
 
 bool address_is_loopback(const struct address *address)
 {
+    if (address->socket.ss_family == AF_UNIX)
+        return true;
     if (address->socket.ss_family == AF_INET) {
         const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->socket;
         return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
@@ -86,7 +88,9 @@ void address_format(const struct address *address, char out[ADDRESS_TEXT_BYTES])
 {
     char host[INET6_ADDRSTRLEN] = "";
 
-    if (address->socket.ss_family == AF_INET) {
+    if (address->socket.ss_family == AF_UNIX) {
+        snprintf(out, ADDRESS_TEXT_BYTES, "unix");
+    } else if (address->socket.ss_family == AF_INET) {
         const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->socket;
         inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
         snprintf(out, ADDRESS_TEXT_BYTES, "%s:%u", host, ntohs(v4->sin_port));

@@ -17,7 +17,7 @@ enum { ADDRESS_TEXT_BYTES = 64 };
 MUST_USE status address_parse(struct arena *arena, const char *text, struct address *out);
 /* Only programs on this machine can reach it. */
 bool address_is_loopback(const struct address *address);
-/* As it stands in a URL: 127.0.0.1:8081 or [::1]:8081. */
+/* As it stands in a URL: 127.0.0.1:8081 or [::1]:8081; "unix" for a socket in a directory. */
 void address_format(const struct address *address, char out[ADDRESS_TEXT_BYTES]);
 
 #endif

@@ -287,7 +287,21 @@ static status check_storage(struct arena *arena, const char *text, enum storage_
     return status_fail(arena, INVALID, "--storage %s: expected rocksdb or memory", text);
 }
 
-static status check_texts(struct arena *arena, const struct option_texts *given, struct config *out)
+static status check_copies(enum command command, const char *from, const char *to,
+                           struct config *out)
+{
+    out->from = from;
+    out->to = to;
+    if (command == COMMAND_BACKUP && to[0] == '\0')
+        return status_of(INVALID, "--to is missing; expected the directory for backups");
+    if (command == COMMAND_RESTORE && (from[0] == '\0' || to[0] == '\0'))
+        return status_of(INVALID, "expected --from, a directory with backups, and --to, the data "
+                                  "directory to make");
+    return STATUS_OK;
+}
+
+static status check_texts(struct arena *arena, enum command command,
+                          const struct option_texts *given, struct config *out)
 {
     const char *texts[OPTION_COUNT];
 
@@ -300,6 +314,7 @@ static status check_texts(struct arena *arena, const struct option_texts *given,
         return status_fail(arena, INVALID,
                            "--log-level %s: expected debug, info, warning, error or silent",
                            texts[OPTION_log_level]);
+    TRY(check_copies(command, texts[OPTION_from], texts[OPTION_to], out));
     TRY(check_keys(arena, texts[OPTION_key_file], out));
     TRY(check_address(arena, texts[OPTION_cosmos], out));
     TRY(check_mongo(arena, texts[OPTION_mongo], texts[OPTION_replset], out));
@@ -329,7 +344,7 @@ status config_read(struct arena *arena, enum command command, size_t argument_co
     const char *path = texts.texts[OPTION_config];
     if (path && path[0] != '\0')
         TRY(read_lines(arena, command, path, &texts));
-    return check_texts(arena, &texts, out);
+    return check_texts(arena, command, &texts, out);
 }
 
 void config_describe(enum command command, struct buffer *out)

@@ -10,6 +10,8 @@
 enum command {
     COMMAND_SERVE = 1,
     COMMAND_CHECK = 2,
+    COMMAND_BACKUP = 4,
+    COMMAND_RESTORE = 8,
 };
 
 enum storage_kind { STORAGE_KIND_ROCKSDB, STORAGE_KIND_MEMORY };
@@ -17,6 +19,7 @@ enum storage_kind { STORAGE_KIND_ROCKSDB, STORAGE_KIND_MEMORY };
 /* Texts live in the arena or in argv. */
 struct config {
     const char *data;
+    const char *from, *to; /* of a backup */
     struct address cosmos;
     bool has_mongo;       /* the other protocol is served too */
     struct address mongo; /* where */

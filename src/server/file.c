@@ -1,15 +1,19 @@
-/* File: small files, read and written whole.
+/* File: small files, read and written whole, and what lies in a directory.
  *
  * A new content is written beside the old one, synced, and renamed over it.
  *
  * Threads: any; no state. */
 #include "server/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/limits.h"
 
 static status failure(struct arena *arena, const char *path, int error)
 {
@@ -83,4 +87,63 @@ status file_sync_directory(struct arena *arena, const char *path)
     int error = fsync(fd) == 0 ? 0 : errno;
     close(fd);
     return error == 0 ? STATUS_OK : failure(arena, path, error);
+}
+
+/* ---- directories ------------------------------------------------------------------------------------ */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_entry(const char *name)
+{
+    return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static status take_name(struct arena *arena, const char *name, struct file_names *names)
+{
+    if (names->count == LIMIT_BACKUP_FILES)
+        return status_fail(arena, TOO_LARGE, "more than %d files in one directory",
+                           LIMIT_BACKUP_FILES);
+    const char *copy = arena_format(arena, "%s", name);
+    if (!copy)
+        return arena_exhausted(arena);
+    names->names[names->count++] = copy;
+    return STATUS_OK;
+}
+
+status file_list(struct arena *arena, const char *directory, bool (*is_wanted)(const char *name),
+                 struct file_names *out)
+{
+    const struct dirent *entry;
+    status s = STATUS_OK;
+
+    *out = (struct file_names){ 0 };
+    TRY(ARENA_NEW(arena, LIMIT_BACKUP_FILES, &out->names));
+    DIR *stream = opendir(directory);
+    if (!stream)
+        return failure(arena, directory, errno);
+    while (s.code == OK && (entry = readdir(stream)) != NULL) {
+        if (is_entry(entry->d_name) && (!is_wanted || is_wanted(entry->d_name)))
+            s = take_name(arena, entry->d_name, out);
+    }
+    closedir(stream);
+    qsort(out->names, out->count, sizeof(*out->names), compare_names);
+    return s;
+}
+
+void file_remove_directory(const char *path)
+{
+    DIR *stream = opendir(path);
+    const struct dirent *entry;
+
+    if (!stream)
+        return;
+    while ((entry = readdir(stream)) != NULL) {
+        if (is_entry(entry->d_name))
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    }
+    closedir(stream);
+    rmdir(path);
 }

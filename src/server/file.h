@@ -13,5 +13,15 @@ MUST_USE status file_read(struct arena *arena, const char *path, size_t len_max,
 MUST_USE status file_write(struct arena *arena, const char *path, bytes content, unsigned mode);
 /* Makes sure that all names in a directory survive a crash. IO_ERROR. */
 MUST_USE status file_sync_directory(struct arena *arena, const char *path);
+/* Names in a directory, in their order; all of them, or those that `is_wanted`. In the arena. */
+struct file_names {
+    const char **names;
+    size_t count;
+};
+/* NOT_FOUND, IO_ERROR, TOO_LARGE from LIMIT_BACKUP_FILES on. */
+MUST_USE status file_list(struct arena *arena, const char *directory,
+                          bool (*is_wanted)(const char *name), struct file_names *out);
+/* A directory and the files in it, if there is one. */
+void file_remove_directory(const char *path);
 
 #endif

@@ -2,32 +2,39 @@
  *
  * A page is a row in pages.def and a function here that fills in the reply or says what went wrong; the
  * status of a failure becomes an HTTP status in one place. Test commands answer like pages that do not
- * exist unless the server was started with them.
+ * exist unless the server was started with them, and so do the owner's pages on every port.
  *
  * Threads: any worker. Start reading at pages_handle(). */
 #include "server/pages.h"
 #include "base/limits.h"
+#include "server/checkpoint.h"
 
 #include <inttypes.h>
 
 typedef status page_function(struct pages *pages, struct http_exchange *exchange);
 
+/* Who may see a page. */
+enum audience {
+    EVERYBODY,
+    TESTERS, /* with --test-commands, from this machine */
+    OWNER,   /* who can open the socket in the data directory */
+};
+
 struct page {
     const char *method;
     const char *path;
-    bool is_test_command;
+    enum audience audience;
     page_function *function;
     const char *help;
 };
 
-#define PAGE(method, path, is_test_command, function, help) \
+#define PAGE(method, path, audience, function, help) \
     static status function(struct pages *pages, struct http_exchange *exchange);
 #include "server/pages.def"
 #undef PAGE
 
 static const struct page table[] = {
-#define PAGE(method, path, is_test_command, function, help) \
-    { method, path, is_test_command, function, help },
+#define PAGE(method, path, audience, function, help) { method, path, audience, function, help },
 #include "server/pages.def"
 #undef PAGE
 };
@@ -85,7 +92,8 @@ static void run_page(const struct page *page, struct pages *pages, struct http_e
 static bool is_at(const struct page *page, const struct pages *pages, bytes path)
 {
     return bytes_equal(path, bytes_of_text(page->path)) &&
-           (!page->is_test_command || pages->has_test_commands);
+           (page->audience != TESTERS || pages->has_test_commands) &&
+           (page->audience != OWNER || pages->is_for_owner);
 }
 
 bool pages_knows(bytes path)
@@ -106,7 +114,7 @@ enum http_answer pages_handle(void *context, struct http_exchange *exchange)
         const struct page *page = &table[i];
         if (!is_at(page, pages, request->path))
             continue;
-        if (page->is_test_command && !exchange->is_loopback) {
+        if (page->audience == TESTERS && !exchange->is_loopback) {
             exchange->reply = http_reply_error(
                 exchange->arena, 403, "%s is only for clients on the server's machine", page->path);
             return HTTP_ANSWERED;
@@ -132,7 +140,9 @@ void pages_describe(struct buffer *out)
     for (size_t i = 0; i < ARRAY_COUNT(table); i++)
         buffer_append_format(out, "  %-4s %-16s %s%s\n", table[i].method, table[i].path,
                              table[i].help,
-                             table[i].is_test_command ? " (only with --test-commands)" : "");
+                             table[i].audience == TESTERS ? " (only with --test-commands)"
+                             : table[i].audience == OWNER ? " (only on the socket DIR/control)"
+                                                          : "");
 }
 
 /* ---- the pages -------------------------------------------------------------------------------------- */
@@ -217,4 +227,20 @@ static status page_purge(struct pages *pages, struct http_exchange *exchange)
                          result.documents, result.bytes, result.truncations, result.reaped,
                          result.is_frozen ? "true" : "false");
     return buffer_finish(&body, &exchange->reply.body);
+}
+
+static status page_checkpoint(struct pages *pages, struct http_exchange *exchange)
+{
+    const char *path = checkpoint_path(exchange->arena, pages->directory);
+
+    if (!path)
+        return arena_exhausted(exchange->arena);
+    if (!block_begin())
+        return status_of(BUSY, "too many requests wait; try again");
+    status s = engine_checkpoint(pages->engine, path, exchange->arena);
+    block_end();
+    TRY(s);
+    exchange->reply.status = 200;
+    exchange->reply.body = BYTES_LITERAL("{}");
+    return STATUS_OK;
 }

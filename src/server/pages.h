@@ -1,5 +1,5 @@
 /* What the server answers itself, whatever face listens: health, figures, and with test commands the
- * clock and the purger. Everything else is 404 until a face takes it. */
+ * clock and the purger; for its owner, what a backup needs. Everything else is 404 until a face takes it. */
 #ifndef SERVER_PAGES_H
 #define SERVER_PAGES_H
 
@@ -10,6 +10,8 @@
 struct pages {
     struct engine *engine;
     bool has_test_commands;
+    bool is_for_owner;     /* asked over the socket in the data directory */
+    const char *directory; /* of the data; NULL: in memory */
 };
 
 /* The path belongs to the server, there is a page or none; everything else may go to a face. */

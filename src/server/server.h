@@ -6,8 +6,11 @@
 
 #include "front/front.h"
 #include "server/address.h"
+#include "server/backup.h"
 #include "server/certificate.h"
+#include "server/checkpoint.h"
 #include "server/config.h"
+#include "server/control.h"
 #include "server/offer.h"
 #include "server/pages.h"
 

@@ -51,6 +51,8 @@ struct storage_backend {
     status (*sweep)(struct storage *storage, partition_id partition, bytes start, bytes end);
     status (*settle)(struct storage *storage, partition_id partition);
     void (*usage)(struct storage *storage, struct storage_usage *out);
+    /* NULL: there are no files to link. */
+    status (*checkpoint)(struct storage *storage, const char *path, struct arena *arena);
 };
 
 struct storage {

@@ -10,6 +10,7 @@
  *
  * Threads: any; no state but the file descriptor. */
 #include "storage/directory.h"
+#include "storage/storage.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char mark_name[] = "MAYFLY";
+const char storage_mark_name[] = "MAYFLY";
 static const char mark_text[] = "mayfly storage format 1\n";
 
 static status create_directory(const struct directory_claim *claim, struct arena *arena);
@@ -114,7 +115,7 @@ static status create_mark(const struct directory_claim *claim, const char *path,
     if (!is_empty)
         return status_fail(arena, CORRUPT,
                            "%s is not a mayfly data directory: it has files in it, but no file %s",
-                           claim->path, mark_name);
+                           claim->path, storage_mark_name);
     if (claim->must_exist || claim->is_read_only)
         return status_fail(arena, NOT_FOUND, "there is no database in %s: it is empty",
                            claim->path);
@@ -127,7 +128,7 @@ static status open_mark(const struct directory_claim *claim, struct arena *arena
     char path[PATH_MAX];
     struct stat info;
 
-    if (snprintf(path, sizeof(path), "%s/%s", claim->path, mark_name) >= (int)sizeof(path))
+    if (snprintf(path, sizeof(path), "%s/%s", claim->path, storage_mark_name) >= (int)sizeof(path))
         return status_fail(arena, IO_ERROR, "the path of the data directory is too long");
     if (stat(claim->path, &info) != 0) {
         if (errno == ENOENT)
@@ -180,7 +181,30 @@ static status check_mark(const struct directory_claim *claim, struct arena *aren
     return status_fail(arena, CORRUPT,
                        "%s/%s does not name a storage format that this server knows; it was "
                        "written by another version or is damaged",
-                       claim->path, mark_name);
+                       claim->path, storage_mark_name);
+}
+
+status directory_mark(const char *path, struct arena *arena)
+{
+    const struct directory_claim claim = { .path = path };
+    char mark_path[PATH_MAX];
+
+    if (snprintf(mark_path, sizeof(mark_path), "%s/%s", path, storage_mark_name) >=
+        (int)sizeof(mark_path))
+        return status_fail(arena, IO_ERROR, "the path of the data directory is too long");
+    const int fd = open(mark_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return system_failure(arena, "create", mark_path);
+    const status s = write_mark(&claim, arena, fd);
+    close(fd);
+    return s;
+}
+
+status storage_keep_out(const char *path, struct arena *arena, int *fd_out)
+{
+    const struct directory_claim claim = { .path = path, .is_read_only = true };
+
+    return directory_open(&claim, arena, fd_out);
 }
 
 uint64_t directory_bytes(const char *path)

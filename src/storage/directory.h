@@ -16,6 +16,8 @@ struct directory_claim {
 MUST_USE status directory_open(const struct directory_claim *claim, struct arena *arena,
                                int *fd_out);
 void directory_close(int fd);
+/* Writes the mark into a directory that has become a database without being opened; durable. IO_ERROR. */
+MUST_USE status directory_mark(const char *path, struct arena *arena);
 
 /* Sum of the sizes of all files in it; 0 if it cannot be listed. */
 uint64_t directory_bytes(const char *path);

@@ -223,6 +223,15 @@ static status faulty_settle(struct storage *storage, partition_id partition)
     return storage_settle(faulty->inner, partition);
 }
 
+static status faulty_checkpoint(struct storage *storage, const char *path, struct arena *arena)
+{
+    struct faulty_storage *faulty = faulty_of(storage);
+
+    if (is_call_failing(faulty))
+        return injected_failure();
+    return storage_checkpoint(faulty->inner, path, arena);
+}
+
 static void faulty_usage(struct storage *storage, struct storage_usage *out)
 {
     storage_usage(faulty_of(storage)->inner, out);
@@ -261,6 +270,7 @@ static const struct storage_backend faulty_backend = {
     .sweep = faulty_sweep,
     .settle = faulty_settle,
     .usage = faulty_usage,
+    .checkpoint = faulty_checkpoint,
 };
 
 status storage_open_faulty(struct storage *inner, struct storage **out)

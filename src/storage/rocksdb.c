@@ -84,6 +84,7 @@ static const struct storage_backend rocksdb_backend = {
     .sweep = rocks_sweep,
     .settle = rocks_settle,
     .usage = rocks_usage,
+    .checkpoint = rocks_checkpoint,
 };
 
 static struct rocksdb_storage *rocks_make(const struct storage_options *options)

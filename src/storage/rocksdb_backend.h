@@ -8,7 +8,8 @@
  *     rocksdb_raw.c       long scans of documents from the files themselves (rocksdb_table.c, sst.c,
  *                         rocksdb_graves.c)
  *     rocksdb_write.c     batches and commits
- *     rocksdb_space.c     giving space back, and how much there is */
+ *     rocksdb_space.c     giving space back, and how much there is
+ *     rocksdb_copy.c      a second database from the files of the first */
 #ifndef STORAGE_ROCKSDB_BACKEND_H
 #define STORAGE_ROCKSDB_BACKEND_H
 
@@ -115,5 +116,6 @@ status rocks_drop_range(struct storage *storage, struct row_address where, bytes
 status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end);
 status rocks_settle(struct storage *storage, partition_id partition);
 void rocks_usage(struct storage *storage, struct storage_usage *out);
+status rocks_checkpoint(struct storage *storage, const char *path, struct arena *arena);
 
 #endif

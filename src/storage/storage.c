@@ -297,6 +297,13 @@ status storage_settle(struct storage *storage, partition_id partition)
     return storage->backend->settle(storage, partition);
 }
 
+status storage_checkpoint(struct storage *storage, const char *path, struct arena *arena)
+{
+    if (!storage->backend->checkpoint)
+        return status_of(UNSUPPORTED, "a database in memory has no files to copy");
+    return storage->backend->checkpoint(storage, path, arena);
+}
+
 void storage_usage(struct storage *storage, struct storage_usage *out)
 {
     *out = (struct storage_usage){ 0 };

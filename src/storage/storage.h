@@ -182,6 +182,22 @@ struct storage_usage {
 };
 void storage_usage(struct storage *storage, struct storage_usage *out);
 
+/* ---- copies --------------------------------------------------------------------------------------- */
+
+/* Makes the directory `path`, which must not exist, a database of its own that holds what this one holds at
+ * one instant, every commit included that has returned. Files that no longer change are hard links, so `path`
+ * must be on the same file system, and what this storage gives back takes up space until `path` is removed.
+ * UNSUPPORTED in memory; IO_ERROR. */
+MUST_USE status storage_checkpoint(struct storage *storage, const char *path, struct arena *arena);
+/* Keeps servers out of the data directory at `path`, so that its files can be copied, until *fd_out is closed.
+ * IO_ERROR if a server has it; NOT_FOUND, CORRUPT as for opening. */
+MUST_USE status storage_keep_out(const char *path, struct arena *arena, int *fd_out);
+/* True if a file of this name in a data directory belongs to the database: not a lock, a log for people, or
+ * what others keep beside it. */
+bool storage_owns_file(const char *name);
+/* The file that makes a directory a data directory: what is copied has it last. */
+extern const char storage_mark_name[];
+
 /* ---- overlays ------------------------------------------------------------------------------------- */
 
 /* What `below` holds at this instant, and changes over it that are in memory only: they are never written

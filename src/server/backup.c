@@ -1,0 +1,328 @@
+/* Backup: a copy of the database, made while it is served.
+ *
+ *   DIR/2026-01-31T23-59-59.999Z/      a backup: by its own a whole data directory
+ *       MAYFLY CURRENT *.sst *.log ... the files of the database
+ *       SHA256SUMS                     written last; without it the backup is not complete
+ *   DIR/....partial/                   being made, or left by a backup that failed; the next one removes it
+ *
+ * The server links its files into a checkpoint, which takes no time; this process carries them away. A table
+ * file never changes: if the backup before has one of the same name, size and time, it is linked from there
+ * with its checksum. Without a server the files of the data directory itself are copied, and servers are kept
+ * out meanwhile.
+ *
+ * Keeps: what has the name of a backup is complete and on the disk.
+ * Threads: one. Start reading at backup_make(). */
+#include "server/backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "server/checkpoint.h"
+#include "server/control.h"
+#include "server/copy.h"
+#include "server/file.h"
+#include "storage/storage.h"
+
+static const char partial_ending[] = ".partial";
+
+/* While one is made. */
+struct making {
+    struct arena *arena;
+    const char *source;   /* where the files lie that are copied */
+    const char *previous; /* the backup before; NULL: none */
+    bytes previous_list;  /* what is left of it: both lists are in order, so one walk is enough */
+    const char *target;
+    struct file_names names;
+    struct buffer list;
+    struct progress progress;
+    struct backup_result *result;
+};
+
+static status system_failure(struct arena *arena, const char *path)
+{
+    int error = errno;
+
+    return status_fail(arena, IO_ERROR, "%s: %s", path, strerror(error));
+}
+
+static status join(struct arena *arena, const char *directory, const char *name, const char **out)
+{
+    *out = arena_format(arena, "%s/%s", directory, name);
+    return *out ? STATUS_OK : arena_exhausted(arena);
+}
+
+/* ---- the directory of backups ----------------------------------------------------------------------- */
+
+static bool ends_partial(const char *name)
+{
+    size_t len = strlen(name), ending = sizeof(partial_ending) - 1;
+
+    return len > ending && strcmp(name + len - ending, partial_ending) == 0;
+}
+
+/* 2026-01-31T23-59-59.999Z; an incomplete one never counts. */
+static bool is_backup_name(const char *name)
+{
+    return strlen(name) == 24 && name[10] == 'T' && name[23] == 'Z' && !ends_partial(name);
+}
+
+status backup_find_newest(struct arena *arena, const char *directory, const char **path_out)
+{
+    struct file_names names;
+
+    *path_out = NULL;
+    TRY(file_list(arena, directory, is_backup_name, &names));
+    for (size_t i = names.count; i > 0; i--) {
+        const char *path, *list;
+        TRY(join(arena, directory, names.names[i - 1], &path));
+        TRY(join(arena, path, copy_list_name, &list));
+        if (access(list, F_OK) != 0)
+            continue;
+        *path_out = path;
+        return STATUS_OK;
+    }
+    return status_fail(arena, NOT_FOUND, "there is no backup in %s", directory);
+}
+
+/* Held until closed: two backups to one place would remove each other's parts. */
+static status hold_target(struct arena *arena, const char *directory, int *fd_out)
+{
+    *fd_out = -1;
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+        return system_failure(arena, directory);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return system_failure(arena, directory);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        *fd_out = fd;
+        return STATUS_OK;
+    }
+    close(fd);
+    return status_fail(arena, BUSY, "another backup to %s is running", directory);
+}
+
+static status remove_leftovers(struct arena *arena, const char *directory)
+{
+    struct file_names names;
+
+    TRY(file_list(arena, directory, ends_partial, &names));
+    for (size_t i = 0; i < names.count; i++) {
+        const char *path;
+        TRY(join(arena, directory, names.names[i], &path));
+        file_remove_directory(path);
+    }
+    return STATUS_OK;
+}
+
+static status name_backup(struct arena *arena, const struct backup_order *order, const char **out)
+{
+    const time_t seconds = (time_t)(order->now / 1000);
+    char text[32] = "";
+    struct tm parts;
+
+    *out = NULL;
+    if (gmtime_r(&seconds, &parts))
+        strftime(text, sizeof(text), "%Y-%m-%dT%H-%M-%S", &parts);
+    *out = arena_format(arena, "%s/%s.%03dZ", order->to, text, (int)(order->now % 1000));
+    return *out ? STATUS_OK : arena_exhausted(arena);
+}
+
+/* ---- one file --------------------------------------------------------------------------------------- */
+
+/* The checksum of a file in the backup before; empty if it is not in its list. */
+static status find_previous_sum(struct making *making, const char *name, bytes *out)
+{
+    struct copy_line line;
+    bool has_line;
+
+    *out = BYTES_NONE;
+    for (;;) {
+        bytes rest = making->previous_list;
+        TRY(copy_take_line(making->arena, &rest, &line, &has_line));
+        if (!has_line || bytes_compare(line.name, bytes_of_text(name)) > 0)
+            return STATUS_OK;
+        making->previous_list = rest;
+        if (bytes_equal(line.name, bytes_of_text(name))) {
+            *out = line.checksum;
+            return STATUS_OK;
+        }
+    }
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Only tables: what else there is may be written on under its old name. */
+static status try_link(struct making *making, const char *name, const char *from, const char *to,
+                       bytes *sum_out)
+{
+    struct stat now, then;
+    const char *old;
+
+    *sum_out = BYTES_NONE;
+    if (!making->previous || strstr(name, ".sst") == NULL)
+        return STATUS_OK;
+    TRY(join(making->arena, making->previous, name, &old));
+    if (stat(from, &now) != 0 || stat(old, &then) != 0 || !is_same_file(&now, &then))
+        return STATUS_OK;
+    TRY(find_previous_sum(making, name, sum_out));
+    if (sum_out->len > 0 && link(old, to) != 0)
+        *sum_out = BYTES_NONE; /* a file system without links: copy it */
+    return STATUS_OK;
+}
+
+static status carry(struct making *making, const char *name)
+{
+    char fresh_sum[COPY_CHECKSUM_BYTES];
+    struct copy_order order = { .progress = &making->progress };
+    struct stat info;
+    bytes sum;
+
+    TRY(join(making->arena, making->source, name, &order.from));
+    TRY(join(making->arena, making->target, name, &order.to));
+    if (stat(order.from, &info) != 0)
+        return system_failure(making->arena, order.from);
+    TRY(try_link(making, name, order.from, order.to, &sum));
+    if (sum.len > 0) {
+        progress_add(&making->progress, (uint64_t)info.st_size);
+    } else {
+        TRY(copy_file(making->arena, &order, fresh_sum));
+        making->result->copied_bytes += (uint64_t)info.st_size;
+        sum = bytes_of_text(fresh_sum);
+    }
+    making->result->files++;
+    making->result->bytes += (uint64_t)info.st_size;
+    buffer_append_format(&making->list, "%.*s  %s\n", (int)sum.len, (const char *)sum.data, name);
+    return STATUS_OK;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------- */
+
+static uint64_t size_of_all(struct arena *arena, const char *directory, struct file_names names)
+{
+    arena_position mark = arena_mark(arena);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < names.count; i++) {
+        const char *path;
+        struct stat info;
+        if (join(arena, directory, names.names[i], &path).code == OK && stat(path, &info) == 0)
+            sum += (uint64_t)info.st_size;
+        arena_release(arena, mark);
+    }
+    return sum;
+}
+
+static status carry_all(struct making *making)
+{
+    const char *list_path;
+    bytes list;
+
+    TRY(file_list(making->arena, making->source, storage_owns_file, &making->names));
+    making->progress = progress_begin("backup",
+                                      size_of_all(making->arena, making->source, making->names));
+    for (size_t i = 0; i < making->names.count; i++) {
+        status s = carry(making, making->names.names[i]);
+        if (s.code != OK) {
+            progress_end(&making->progress);
+            return s;
+        }
+    }
+    progress_end(&making->progress);
+    TRY(buffer_finish(&making->list, &list));
+    TRY(join(making->arena, making->target, copy_list_name, &list_path));
+    TRY(file_write(making->arena, list_path, list, 0600));
+    return file_sync_directory(making->arena, making->target);
+}
+
+static status read_previous(struct making *making, const char *directory)
+{
+    const char *list_path;
+
+    status s = backup_find_newest(making->arena, directory, &making->previous);
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    TRY(join(making->arena, making->previous, copy_list_name, &list_path));
+    return file_read(making->arena, list_path, LIMIT_BACKUP_LIST_BYTES, &making->previous_list);
+}
+
+/* From files that nobody changes to a backup under its name. */
+static status make_from(struct arena *arena, const struct backup_order *order, const char *source,
+                        struct backup_result *result)
+{
+    struct making making = {
+        .arena = arena, .source = source, .list = buffer_in(arena), .result = result
+    };
+
+    TRY(remove_leftovers(arena, order->to));
+    TRY(read_previous(&making, order->to));
+    TRY(name_backup(arena, order, &result->path));
+    making.target = arena_format(arena, "%s%s", result->path, partial_ending);
+    if (!making.target)
+        return arena_exhausted(arena);
+    if (mkdir(making.target, 0700) != 0)
+        return system_failure(arena, making.target);
+    status s = carry_all(&making);
+    if (s.code == OK && rename(making.target, result->path) != 0)
+        s = system_failure(arena, result->path);
+    if (s.code != OK) {
+        file_remove_directory(making.target);
+        return s;
+    }
+    return file_sync_directory(arena, order->to);
+}
+
+/* The server answers when its checkpoint stands; until it is released nobody else makes one. */
+static status make_from_server(struct arena *arena, const struct backup_order *order,
+                               struct backup_result *result)
+{
+    int claim_fd;
+
+    TRY(checkpoint_claim(arena, order->data, &claim_fd));
+    status s = control_post(arena, order->data, "/_mayfly/checkpoint");
+    if (s.code == OK) {
+        const char *source = checkpoint_path(arena, order->data);
+        result->is_of_running_server = true;
+        s = source ? make_from(arena, order, source, result) : arena_exhausted(arena);
+    }
+    checkpoint_release(arena, order->data, claim_fd);
+    return s;
+}
+
+static status make_from_files(struct arena *arena, const struct backup_order *order,
+                              struct backup_result *result)
+{
+    int fd;
+
+    TRY(storage_keep_out(order->data, arena, &fd));
+    status s = make_from(arena, order, order->data, result);
+    close(fd);
+    return s;
+}
+
+status backup_make(struct arena *arena, const struct backup_order *order, struct backup_result *out)
+{
+    const char *mark;
+    int target_fd;
+
+    *out = (struct backup_result){ 0 };
+    TRY(join(arena, order->data, storage_mark_name, &mark));
+    if (access(mark, F_OK) != 0)
+        return status_fail(arena, NOT_FOUND, "there is no database in %s", order->data);
+    TRY(hold_target(arena, order->to, &target_fd));
+    status s = make_from_server(arena, order, out);
+    if (s.code == NOT_FOUND)
+        s = make_from_files(arena, order, out);
+    close(target_fd);
+    return s;
+}

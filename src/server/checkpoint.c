@@ -1,0 +1,68 @@
+/* Checkpoint: where a copy of the database stands while it is carried away.
+ *
+ *   DIR/checkpoint        the copy: links to the files of the database, made by the server
+ *   DIR/checkpoint.tmp    the same, while RocksDB makes it
+ *   DIR/checkpoint.lock   held by the one who carries it away; the kernel lets go of it if he dies
+ *
+ * Threads: any; no state but the lock. */
+#include "server/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "server/file.h"
+
+static const char place_name[] = "checkpoint";
+
+const char *checkpoint_path(struct arena *arena, const char *directory)
+{
+    return arena_format(arena, "%s/%s", directory, place_name);
+}
+
+static void remove_copy(struct arena *arena, const char *directory)
+{
+    const char *endings[] = { "", ".tmp" };
+
+    for (size_t i = 0; i < ARRAY_COUNT(endings); i++) {
+        const char *path = arena_format(arena, "%s/%s%s", directory, place_name, endings[i]);
+        if (path)
+            file_remove_directory(path);
+    }
+}
+
+status checkpoint_claim(struct arena *arena, const char *directory, int *fd_out)
+{
+    const char *path = arena_format(arena, "%s/%s.lock", directory, place_name);
+
+    *fd_out = -1;
+    if (!path)
+        return arena_exhausted(arena);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return status_fail(arena, IO_ERROR, "%s: %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return status_fail(arena, BUSY, "%s is being copied already; wait until that is done",
+                           directory);
+    }
+    remove_copy(arena, directory);
+    *fd_out = fd;
+    return STATUS_OK;
+}
+
+void checkpoint_release(struct arena *arena, const char *directory, int fd)
+{
+    remove_copy(arena, directory);
+    close(fd);
+}
+
+void checkpoint_clear(struct arena *arena, const char *directory)
+{
+    const char *path = checkpoint_path(arena, directory);
+    int fd;
+
+    if (path && access(path, F_OK) == 0 && checkpoint_claim(arena, directory, &fd).code == OK)
+        checkpoint_release(arena, directory, fd);
+}

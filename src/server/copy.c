@@ -1,0 +1,146 @@
+/* Copy: files with a checksum.
+ *
+ *   list = { checksum "  " name "\n" }      checksum = 64 hexadecimal digits of SHA-256
+ *
+ * The checksum is taken of what is read, so a copy is compared with it when it is read the next time.
+ *
+ * Threads: any; no state. */
+#include "server/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 1 << 20, SUM_CHARS = COPY_CHECKSUM_BYTES - 1, SUM_BYTES = SUM_CHARS / 2 };
+
+const char copy_list_name[] = "SHA256SUMS";
+
+static status failure(struct arena *arena, const char *path, int error)
+{
+    return status_fail(arena, error == ENOENT ? NOT_FOUND : IO_ERROR, "%s: %s", path,
+                       strerror(error));
+}
+
+static bool write_all(int fd, const uint8_t *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t done = write(fd, data, len);
+        if (done < 0 && errno != EINTR)
+            return false;
+        data += done > 0 ? done : 0;
+        len -= done > 0 ? (size_t)done : 0;
+    }
+    return true;
+}
+
+static status copy_content(struct arena *arena, const struct copy_order *order, int from, int to,
+                           EVP_MD_CTX *sum)
+{
+    arena_position mark = arena_mark(arena);
+    uint8_t *piece;
+    ssize_t len;
+
+    TRY(ARENA_NEW(arena, PIECE_BYTES, &piece));
+    while ((len = read(from, piece, PIECE_BYTES)) > 0) {
+        if (!EVP_DigestUpdate(sum, piece, (size_t)len))
+            return status_of(OUT_OF_MEMORY, "no memory for a checksum");
+        if (!write_all(to, piece, (size_t)len))
+            return failure(arena, order->to, errno);
+        progress_add(order->progress, (uint64_t)len);
+    }
+    if (len < 0)
+        return failure(arena, order->from, errno);
+    arena_release(arena, mark);
+    return STATUS_OK;
+}
+
+static status settle(struct arena *arena, const struct copy_order *order, int from, int to)
+{
+    struct stat info;
+
+    if (fstat(from, &info) != 0)
+        return failure(arena, order->from, errno);
+    const struct timespec times[] = { info.st_atim, info.st_mtim };
+    if (futimens(to, times) != 0 || fsync(to) != 0)
+        return failure(arena, order->to, errno);
+    return STATUS_OK;
+}
+
+static status finish_sum(EVP_MD_CTX *sum, char out[COPY_CHECKSUM_BYTES])
+{
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned len = 0;
+
+    if (!EVP_DigestFinal_ex(sum, digest, &len) || len != SUM_BYTES)
+        return status_of(OUT_OF_MEMORY, "no memory for a checksum");
+    for (unsigned i = 0; i < len; i++)
+        snprintf(out + 2 * i, 3, "%02x", digest[i]);
+    return STATUS_OK;
+}
+
+status copy_file(struct arena *arena, const struct copy_order *order,
+                 char checksum_out[COPY_CHECKSUM_BYTES])
+{
+    EVP_MD_CTX *sum = EVP_MD_CTX_new();
+    int from = open(order->from, O_RDONLY | O_CLOEXEC), to = -1;
+    status s = status_of(OUT_OF_MEMORY, "no memory for a checksum");
+
+    checksum_out[0] = '\0';
+    if (from < 0) {
+        s = failure(arena, order->from, errno);
+        goto done;
+    }
+    if (!sum || !EVP_DigestInit_ex(sum, EVP_sha256(), NULL))
+        goto done;
+    to = open(order->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (to < 0) {
+        s = failure(arena, order->to, errno);
+        goto done;
+    }
+    TRY_GOTO(copy_content(arena, order, from, to, sum), done);
+    TRY_GOTO(settle(arena, order, from, to), done);
+    s = finish_sum(sum, checksum_out);
+done:
+    if (to >= 0) {
+        close(to);
+        if (s.code != OK)
+            unlink(order->to);
+    }
+    if (from >= 0)
+        close(from);
+    EVP_MD_CTX_free(sum);
+    return s;
+}
+
+static bool is_hexadecimal(bytes text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (!memchr("0123456789abcdef", text.data[i], 16))
+            return false;
+    }
+    return true;
+}
+
+status copy_take_line(struct arena *arena, bytes *rest, struct copy_line *out, bool *has_line_out)
+{
+    const uint8_t *end = rest->len > 0 ? memchr(rest->data, '\n', rest->len) : NULL;
+    size_t len = end ? (size_t)(end - rest->data) : rest->len;
+    bytes line = bytes_of(rest->data, len);
+
+    *out = (struct copy_line){ 0 };
+    *has_line_out = rest->len > 0;
+    if (rest->len == 0)
+        return STATUS_OK;
+    *rest = bytes_from(*rest, len + (end != NULL));
+    if (end && len > SUM_CHARS + 2 && is_hexadecimal(bytes_of(line.data, SUM_CHARS)) &&
+        memcmp(line.data + SUM_CHARS, "  ", 2) == 0 && !memchr(line.data, '/', len)) {
+        out->checksum = bytes_of(line.data, SUM_CHARS);
+        out->name = bytes_from(line, SUM_CHARS + 2);
+        return STATUS_OK;
+    }
+    return status_fail(arena, CORRUPT, "\"%.*s\" is not a line of %s; the list is damaged",
+                       (int)(len < 120 ? len : 120), (const char *)line.data, copy_list_name);
+}

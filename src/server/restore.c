@@ -1,0 +1,161 @@
+/* Restore: a backup becomes a data directory.
+ *
+ * Every file is compared with its checksum while it is copied. The mark that makes a directory a database is
+ * copied last: what a restore leaves that did not come to its end is refused by every server, and what one
+ * leaves that failed is removed.
+ *
+ * Times to live need no care: deadlines are moments, so documents whose time has come since the backup was made
+ * are dead in what is restored, too; and the clock's mark comes along, so a clock that is behind does not wake
+ * anybody.
+ *
+ * Threads: one. Start reading at backup_restore(). */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "server/backup.h"
+#include "server/copy.h"
+#include "server/file.h"
+#include "storage/storage.h"
+
+struct restoring {
+    struct arena *arena;
+    const char *from;
+    const char *to;
+    bytes list;
+    struct progress progress;
+    struct backup_result *result;
+};
+
+static status find_backup(struct restoring *restoring, const char *from)
+{
+    const char *list = arena_format(restoring->arena, "%s/%s", from, copy_list_name);
+
+    if (!list)
+        return arena_exhausted(restoring->arena);
+    restoring->from = from;
+    if (access(list, F_OK) != 0) {
+        TRY(backup_find_newest(restoring->arena, from, &restoring->from));
+        list = arena_format(restoring->arena, "%s/%s", restoring->from, copy_list_name);
+        if (!list)
+            return arena_exhausted(restoring->arena);
+    }
+    return file_read(restoring->arena, list, LIMIT_BACKUP_LIST_BYTES, &restoring->list);
+}
+
+static status take_target(struct arena *arena, const char *to, bool *is_made_out)
+{
+    struct file_names names;
+
+    *is_made_out = mkdir(to, 0700) == 0;
+    if (*is_made_out)
+        return STATUS_OK;
+    if (errno != EEXIST)
+        return status_fail(arena, IO_ERROR, "%s: %s", to, strerror(errno));
+    TRY(file_list(arena, to, NULL, &names));
+    if (names.count > 0)
+        return status_fail(arena, EXISTS,
+                           "%s is not empty; a backup is restored only to an empty directory, so "
+                           "that nothing is lost",
+                           to);
+    return STATUS_OK;
+}
+
+static status restore_file(struct restoring *restoring, const struct copy_line *line)
+{
+    char sum[COPY_CHECKSUM_BYTES];
+    struct copy_order order = {
+        .from = arena_format(restoring->arena, "%s/%.*s", restoring->from, (int)line->name.len,
+                             (const char *)line->name.data),
+        .to = arena_format(restoring->arena, "%s/%.*s", restoring->to, (int)line->name.len,
+                           (const char *)line->name.data),
+        .progress = &restoring->progress,
+    };
+
+    if (!order.from || !order.to)
+        return arena_exhausted(restoring->arena);
+    TRY(copy_file(restoring->arena, &order, sum));
+    restoring->result->files++;
+    if (bytes_equal(line->checksum, bytes_of_text(sum)))
+        return STATUS_OK;
+    return status_fail(restoring->arena, CORRUPT,
+                       "%s is damaged: its checksum is %s, and was %.*s when the backup was made",
+                       order.from, sum, (int)line->checksum.len, (const char *)line->checksum.data);
+}
+
+/* All files but the mark, or only the mark. */
+static status restore_pass(struct restoring *restoring, bool is_for_mark, bool *has_mark_out)
+{
+    bytes rest = restoring->list;
+    struct copy_line line;
+    bool has_line;
+
+    *has_mark_out = false;
+    for (;;) {
+        TRY(copy_take_line(restoring->arena, &rest, &line, &has_line));
+        if (!has_line)
+            return STATUS_OK;
+        bool is_mark = bytes_equal(line.name, bytes_of_text(storage_mark_name));
+        *has_mark_out |= is_mark;
+        if (is_mark == is_for_mark)
+            TRY(restore_file(restoring, &line));
+    }
+}
+
+static status restore_all(struct restoring *restoring)
+{
+    bool has_mark;
+
+    restoring->progress = progress_begin("restore", restoring->result->bytes);
+    status s = restore_pass(restoring, false, &has_mark);
+    progress_end(&restoring->progress);
+    TRY(s);
+    if (!has_mark)
+        return status_fail(restoring->arena, CORRUPT, "%s/%s does not name %s; the list is damaged",
+                           restoring->from, copy_list_name, storage_mark_name);
+    TRY(file_sync_directory(restoring->arena, restoring->to));
+    TRY(restore_pass(restoring, true, &has_mark));
+    return file_sync_directory(restoring->arena, restoring->to);
+}
+
+/* For the line that tells how far it is; a missing file is found later. */
+static void add_sizes(struct restoring *restoring)
+{
+    bytes rest = restoring->list;
+    struct copy_line line;
+    bool has_line;
+
+    while (copy_take_line(restoring->arena, &rest, &line, &has_line).code == OK && has_line) {
+        arena_position mark = arena_mark(restoring->arena);
+        const char *path = arena_format(restoring->arena, "%s/%.*s", restoring->from,
+                                        (int)line.name.len, (const char *)line.name.data);
+        struct stat info;
+        if (path && stat(path, &info) == 0)
+            restoring->result->bytes += (uint64_t)info.st_size;
+        arena_release(restoring->arena, mark);
+    }
+}
+
+status backup_restore(struct arena *arena, const struct restore_order *order,
+                      struct backup_result *out)
+{
+    struct restoring restoring = { .arena = arena, .to = order->to, .result = out };
+    bool is_made;
+
+    *out = (struct backup_result){ 0 };
+    TRY(find_backup(&restoring, order->from));
+    TRY(take_target(arena, order->to, &is_made));
+    out->path = restoring.from;
+    add_sizes(&restoring);
+    status s = restore_all(&restoring);
+    if (s.code == OK) {
+        out->copied_bytes = out->bytes;
+        return STATUS_OK;
+    }
+    file_remove_directory(order->to);
+    if (!is_made)
+        mkdir(order->to, 0700);
+    return s;
+}

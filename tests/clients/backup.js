@@ -1,0 +1,268 @@
+#!/usr/bin/env node
+// Backups of running and of stopped servers, and what comes back from them.
+"use strict";
+
+const { spawnSync } = require("node:child_process");
+const fs = require("node:fs");
+const http = require("node:http");
+const path = require("node:path");
+const { MongoClient } = require("mongodb");
+const { test, equal, ok, matches, run } = require("./support/check");
+const { start, stopAll, temporaryDirectory, MAYFLY } = require("./support/server");
+
+const MONGO = ["--mongo", "127.0.0.1:0"];
+
+function mayfly(...words) {
+    const done = spawnSync(MAYFLY, words, { encoding: "utf8", timeout: 30000 });
+    return { code: done.status, out: done.stdout, err: done.stderr };
+}
+
+// The path of the new backup.
+function backup(data, to) {
+    const done = mayfly("backup", "--data", data, "--to", to);
+    equal([done.code, done.err], [0, ""]);
+    return { path: /server (\S+): /.exec(done.out)[1], out: done.out };
+}
+
+// A new data directory from the newest backup, or from this one; checked.
+function restore(from) {
+    const to = path.join(temporaryDirectory(), "restored");
+    const done = mayfly("restore", "--from", from, "--to", to);
+    equal([done.code, done.err], [0, ""]);
+    const check = mayfly("check", "--data", to);
+    equal(check.code, 0, check.out + check.err);
+    return to;
+}
+
+async function withMongo(server, body) {
+    const client = await MongoClient.connect(server.mongoUrl);
+    try {
+        return await body(client);
+    } finally {
+        await client.close();
+    }
+}
+
+test("everything that was acknowledged comes back from a backup under load", async () => {
+    const server = await start({ options: MONGO });
+    const to = temporaryDirectory();
+    await withMongo(server, async (client) => {
+        const docs = client.db("shop").collection("docs");
+        let acknowledged = 0;
+        let isDone = false;
+        const writer = (async () => {
+            for (; !isDone; acknowledged++) await docs.insertOne({ _id: acknowledged, text: "x".repeat(500) });
+        })();
+        while (acknowledged < 50) await new Promise(setImmediate);
+        const before = acknowledged;
+        // spawnSync would keep the writer from writing
+        const { execFile } = require("node:child_process");
+        const made = new Promise((resolve, reject) =>
+            execFile(MAYFLY, ["backup", "--data", server.data, "--to", to], (error) => (error ? reject(error) : resolve())),
+        );
+        await made;
+        isDone = true;
+        await writer;
+        const restored = await start({ options: MONGO, data: restore(to) });
+        await withMongo(restored, async (other) => {
+            const found = await other.db("shop").collection("docs").find().sort({ _id: 1 }).toArray();
+            ok(found.length >= before && found.length <= acknowledged, `${found.length} of ${before} to ${acknowledged}`);
+            equal(found.map((d) => d._id), [...found.keys()], "no gaps: it is one instant");
+        });
+        equal(await restored.stop(), 0);
+    });
+    equal(fs.existsSync(path.join(server.data, "checkpoint")), false);
+    equal(await server.stop(), 0);
+});
+
+test("policies, indexes, users and both faces come along", async () => {
+    const server = await start({ options: MONGO });
+    const to = temporaryDirectory();
+    const { database } = await server.client().databases.create({ id: "d" });
+    const { container } = await database.containers.create({
+        id: "c",
+        partitionKey: "/pk",
+        defaultTtl: 77,
+        indexingPolicy: { includedPaths: [{ path: "/a/?" }], excludedPaths: [{ path: "/*" }] },
+    });
+    await container.items.create({ id: "i", pk: 1, a: 2, ttl: -1 });
+    const names = (client) => client.db("m").collection("events").indexes();
+    let wanted;
+    await withMongo(server, async (client) => {
+        const events = client.db("m").collection("events");
+        await events.createIndex({ at: 1 }, { expireAfterSeconds: 3600, name: "gone" });
+        await events.createIndex({ n: -1, word: 1 }, { unique: true });
+        await events.insertOne({ n: 1, at: new Date() });
+        wanted = await names(client);
+        await client.db("admin").command({ createUser: "ann", pwd: "secret", roles: ["root"] });
+    });
+    backup(server.data, to);
+    const policy = (await container.read()).resource;
+    equal(await server.stop(), 0);
+
+    const restored = await start({ options: MONGO, data: restore(to) });
+    const same = restored.client().database("d").container("c");
+    const { _self, ...shown } = (await same.read()).resource;
+    equal(shown, (({ _self: _, ...rest }) => rest)(policy));
+    equal((await same.item("i", 1).read()).resource.a, 2);
+    const refused = await withMongo(restored, (client) => names(client).catch((error) => error.code));
+    equal(refused, 13, "without a name nobody reads");
+    const ann = await MongoClient.connect(restored.mongoUrl.replace("mongodb://", "mongodb://ann:secret@"));
+    equal(await names(ann), wanted);
+    equal(await ann.db("m").collection("events").countDocuments({ n: 1 }), 1);
+    await ann.close();
+    equal(await restored.stop(), 0);
+});
+
+test("the dead do not come back by a restore", async () => {
+    const server = await start({ options: MONGO });
+    const to = temporaryDirectory();
+    const { database } = await server.client().databases.create({ id: "d" });
+    const { container } = await database.containers.create({ id: "c", partitionKey: "/id", defaultTtl: -1 });
+    await container.items.create({ id: "dead", ttl: 1 });
+    await container.items.create({ id: "dying", ttl: 60 });
+    await container.items.create({ id: "living" });
+    await server.advance(2000);
+    backup(server.data, to);
+    // The clock is part of the backup: this server has been ahead of the machine's.
+    const restored = await start({ data: restore(to) });
+    const same = restored.client().database("d").container("c");
+    const ids = async () => (await same.items.readAll().fetchAll()).resources.map((r) => r.id).sort();
+    equal(await ids(), ["dying", "living"]);
+    await restored.advance(60000);
+    equal(await ids(), ["living"]);
+    equal((await same.item("dying", "dying").read()).statusCode, 404);
+    await restored.purge();
+    equal(await restored.stop(), 0);
+    equal(await server.stop(), 0);
+});
+
+test("a second backup links the tables of the first", async () => {
+    const server = await start({ options: MONGO });
+    const to = temporaryDirectory();
+    const tables = (at) => fs.readdirSync(at).filter((name) => name.endsWith(".sst"));
+    await withMongo(server, async (client) => {
+        const docs = client.db("d").collection("c");
+        await docs.insertMany(Array.from({ length: 3000 }, (_, i) => ({ _id: i, text: String(Math.random()).repeat(40) })));
+        const first = backup(server.data, to);
+        await docs.insertOne({ _id: "one more" });
+        const second = backup(server.data, to);
+        const shared = tables(second.path).filter((name) => tables(first.path).includes(name));
+        ok(shared.length > 0, "some tables are in both");
+        for (const name of shared) ok(fs.statSync(path.join(second.path, name)).nlink >= 2, `${name} is linked`);
+        const copied = (out) => Number(/which (\S+) MB/.exec(out)[1]);
+        ok(copied(second.out) < copied(first.out) / 2, `${copied(second.out)} of ${copied(first.out)} MB were copied`);
+        // Each stands for itself: the first can go.
+        fs.rmSync(first.path, { recursive: true });
+        const restored = await start({ options: MONGO, data: restore(second.path) });
+        equal(await withMongo(restored, (other) => other.db("d").collection("c").countDocuments()), 3001);
+        equal(await restored.stop(), 0);
+    });
+    equal(await server.stop(), 0);
+});
+
+test("a damaged or missing file of a backup is named and nothing is restored", async () => {
+    const server = await start();
+    const to = temporaryDirectory();
+    await server.client().databases.create({ id: "d" });
+    const made = backup(server.data, to).path;
+    equal(await server.stop(), 0);
+    const table = fs.readdirSync(made).find((name) => name.endsWith(".sst"));
+    const file = path.join(made, table);
+    const good = fs.readFileSync(file);
+    const bad = Buffer.from(good);
+    bad[bad.length >> 1] ^= 1;
+    const target = path.join(temporaryDirectory(), "to");
+    const attempt = (pattern) => {
+        const done = mayfly("restore", "--from", to, "--to", target);
+        equal(done.code, 1);
+        matches(done.err, pattern);
+        equal(fs.existsSync(target), false);
+    };
+    fs.writeFileSync(file, bad);
+    attempt(new RegExp(`${table} is damaged: its checksum`));
+    fs.rmSync(file);
+    attempt(new RegExp(`${table}: No such file`));
+    fs.writeFileSync(file, good);
+    fs.appendFileSync(path.join(made, "SHA256SUMS"), "nonsense\n");
+    attempt(/"nonsense" is not a line/);
+});
+
+test("a restore touches nothing that is there", async () => {
+    const server = await start();
+    const to = temporaryDirectory();
+    backup(server.data, to);
+    const target = temporaryDirectory();
+    fs.writeFileSync(path.join(target, "letter.txt"), "dear");
+    const done = mayfly("restore", "--from", to, "--to", target);
+    equal(done.code, 1);
+    matches(done.err, /is not empty/);
+    equal(fs.readdirSync(target), ["letter.txt"]);
+    equal(await server.stop(), 0);
+});
+
+test("an incomplete backup does not count and is cleared away", async () => {
+    const server = await start();
+    const to = temporaryDirectory();
+    const partial = path.join(to, "2020-01-01T00-00-00.000Z.partial");
+    fs.mkdirSync(partial);
+    fs.writeFileSync(path.join(partial, "000001.sst"), "half");
+    fs.mkdirSync(path.join(to, "2099-01-01T00-00-00.000Z"));
+    const none = mayfly("restore", "--from", to, "--to", path.join(to, "x"));
+    matches(none.err, /there is no backup in/);
+    backup(server.data, to);
+    equal(fs.existsSync(partial), false);
+    restore(to);
+    equal(await server.stop(), 0);
+});
+
+test("a stopped server is copied from its files, and a missing one is said to be", async () => {
+    const server = await start();
+    const to = temporaryDirectory();
+    await server.client().databases.create({ id: "kept" });
+    await server.kill();
+    matches(backup(server.data, to).out, /^backup of a stopped server/);
+    const restored = await start({ data: restore(to) });
+    equal((await restored.client().databases.readAll().fetchAll()).resources.map((d) => d.id), ["kept"]);
+    equal(await restored.stop(), 0);
+    const done = mayfly("backup", "--data", path.join(to, "nowhere"), "--to", to);
+    equal(done.code, 1);
+    matches(done.err, /there is no database in/);
+    equal(mayfly("backup", "--data", server.data).code, 2);
+    equal(mayfly("restore", "--from", to).code, 2);
+});
+
+test("a server clears away what a backup has left that was killed", async () => {
+    const first = await start();
+    equal(await first.stop(), 0);
+    const left = path.join(first.data, "checkpoint");
+    fs.mkdirSync(left);
+    fs.writeFileSync(path.join(left, "000001.sst"), "held");
+    const second = await start({ data: first.data });
+    equal(fs.existsSync(left), false);
+    equal(await second.stop(), 0);
+});
+
+test("only the owner of the data can ask for a checkpoint", async () => {
+    const server = await start();
+    equal((await server.raw("POST", "/_mayfly/checkpoint")).status, 404);
+    const socket = path.join(server.data, "control");
+    equal(fs.statSync(socket).mode & 0o777, 0o700);
+    equal(fs.statSync(server.data).mode & 0o777, 0o700);
+    const ask = (method, target) =>
+        new Promise((resolve, reject) => {
+            const request = http.request({ socketPath: socket, method, path: target }, (reply) => {
+                reply.resume();
+                reply.on("end", () => resolve(reply.statusCode));
+            });
+            request.on("error", reject);
+            request.end();
+        });
+    equal(await ask("GET", "/healthz"), 200);
+    equal(await ask("GET", "/_mayfly/checkpoint"), 405);
+    equal(await ask("POST", "/dbs"), 404);
+    equal(await server.stop(), 0);
+    equal(fs.existsSync(socket), false);
+});
+
+run({ after: stopAll });
