@@ -2,52 +2,14 @@
 #ifndef BENCH_BESIDE_H
 #define BENCH_BESIDE_H
 
-#include <dirent.h>
-
+#include "bench/family.h"
 #include "bench/server.h"
 #include "bench/sql_documents.h"
-
-/* ---- processor time ---------------------------------------------------------------------------------- */
-
-/* Of all threads that a process has, in ms. */
-static inline double process_cpu_ms(pid_t pid)
-{
-    char path[64], file_path[PATH_MAX];
-    const struct dirent *entry;
-    double sum = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
-    BENCH_CLAIM(tasks != NULL);
-    while ((entry = readdir(tasks)) != NULL) {
-        unsigned long long ns = 0;
-        snprintf(file_path, sizeof(file_path), "%s/%s/schedstat", path, entry->d_name);
-        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(file_path, "r");
-        if (file && fscanf(file, "%llu", &ns) == 1)
-            sum += (double)ns / 1e6;
-        if (file)
-            fclose(file);
-    }
-    closedir(tasks);
-    return sum;
-}
 
 /* Of the process that answers, and of helpers that it had and that are gone, in ms; those only by hundredths of a second. */
 static inline double postgres_cpu_ms(const struct postgres *p)
 {
-    char path[64], line[1024];
-    long user = 0, system = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)p->pid);
-    FILE *file = fopen(path, "r");
-    BENCH_CLAIM(file != NULL && fgets(line, sizeof(line), file) != NULL);
-    fclose(file);
-    /* Behind the name come state, parent and others; the children's times are fields 16 and 17. */
-    BENCH_CLAIM(sscanf(strrchr(line, ')') + 2,
-                       "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %ld %ld", &user,
-                       &system) == 2);
-    return process_cpu_ms(PQbackendPID(p->connection)) +
-           (double)(user + system) * 1000 / (double)sysconf(_SC_CLK_TCK);
+    return process_cpu_ms(PQbackendPID(p->connection)) + process_gone_cpu_ms(p->pid);
 }
 
 /* ---- both sides --------------------------------------------------------------------------------------- */

@@ -44,11 +44,12 @@ struct reads {
     struct random random;
 };
 
-static bytes next_read(void *context)
+static bytes next_read(void *context, struct load_connection *c)
 {
     struct reads *reads = context;
     const size_t n = random_next(&reads->random) % ITEMS;
 
+    (void)c;
     return bytes_of(reads->requests + n * REQUEST_BYTES, reads->lens[n]);
 }
 
@@ -80,7 +81,7 @@ static void put_digits(char *at, uint64_t n, int count)
         at[i - 1] = (char)('0' + n % 10);
 }
 
-static bytes next_create(void *context)
+static bytes next_create(void *context, struct load_connection *c)
 {
     struct creates *creates = context;
     const uint64_t n = creates->next++;
@@ -89,6 +90,7 @@ static bytes next_create(void *context)
     put_digits(request + creates->header_key_at, n % KEYS, 4);
     put_digits(request + creates->body_key_at, n % KEYS, 4);
     put_digits(request + creates->id_at, n, ID_DIGITS);
+    (void)c;
     return bytes_of(request, creates->len);
 }
 
@@ -111,12 +113,14 @@ static void prepare_creates(struct creates *creates)
         memcpy(creates->requests[i], first, REQUEST_BYTES);
 }
 
-static bytes next_fixed(void *context)
+static bytes next_fixed(void *context, struct load_connection *c)
 {
+    (void)c;
     return bytes_of_text(context);
 }
 
-static struct load_source source_of(bytes (*next)(void *context), void *context, unsigned wanted)
+static struct load_source source_of(bytes (*next)(void *context, struct load_connection *c),
+                                    void *context, unsigned wanted)
 {
     return (struct load_source){
         .next = next, .context = context, .read_head = load_read_http, .wanted = wanted

@@ -27,19 +27,21 @@ struct finds {
     struct random random;
 };
 
-static bytes next_find(void *context)
+static bytes next_find(void *context, struct load_connection *c)
 {
     struct finds *finds = context;
     const struct message *message =
         &finds->messages[random_next(&finds->random) % finds->documents];
 
+    (void)c;
     return bytes_of(message->data, message->len);
 }
 
-static bytes next_ping(void *context)
+static bytes next_ping(void *context, struct load_connection *c)
 {
     const struct message *message = context;
 
+    (void)c;
     return bytes_of(message->data, message->len);
 }
 
@@ -49,7 +51,7 @@ struct inserts {
     struct message ring[MESSAGES_KEPT];
 };
 
-static bytes next_insert(void *context)
+static bytes next_insert(void *context, struct load_connection *c)
 {
     struct inserts *inserts = context;
     const uint64_t n = inserts->next++;
@@ -57,6 +59,7 @@ static bytes next_insert(void *context)
     struct message *message = &inserts->ring[session];
 
     message_insert(message, MESSAGES_FIRST + n, session, 1 + (int64_t)(n / MESSAGES_KEPT));
+    (void)c;
     return bytes_of(message->data, message->len);
 }
 

@@ -1,5 +1,5 @@
-/* PostgreSQL 15 as its package configures it, private to the measurement: a directory and a socket of its own, no network,
- * ended by its process. It does not run as root, so it becomes the user that the package has made. */
+/* PostgreSQL 15 as its package configures it, private to the measurement: a directory and a socket of its own, no network
+ * or only loopback, ended by its process. It does not run as root, so it becomes the user that the package has made. */
 #ifndef BENCH_SQL_POSTGRES_H
 #define BENCH_SQL_POSTGRES_H
 
@@ -13,10 +13,13 @@
 
 #include "bench/bench.h"
 
+enum { POSTGRES_PORT = 5432 }; /* names its socket */
+
 #define POSTGRES_PROGRAMS "/usr/lib/postgresql/15/bin"
 
 struct postgres {
     pid_t pid;
+    unsigned port; /* on loopback; 0: it listens on its socket only */
     char dir[PATH_MAX + 16];
     PGconn *connection;
 };
@@ -69,7 +72,8 @@ static inline void postgres_connect(struct postgres *p)
     enum { TRIES = 600, PAUSE_MS = 50 };
     char options[PATH_MAX + 128];
 
-    snprintf(options, sizeof(options), "host=%s user=postgres dbname=postgres", p->dir);
+    snprintf(options, sizeof(options), "host=%s port=%u user=postgres dbname=postgres", p->dir,
+             p->port ? p->port : POSTGRES_PORT);
     for (int i = 0; i < TRIES; i++) {
         p->connection = PQconnectdb(options);
         if (PQstatus(p->connection) == CONNECTION_OK)
@@ -83,10 +87,13 @@ static inline void postgres_connect(struct postgres *p)
 }
 
 /* `top` is a directory of ours; PostgreSQL gets one inside. */
-static inline void postgres_start(struct postgres *p, const char *top)
+static inline void postgres_start_on(struct postgres *p, const char *top, unsigned port)
 {
-    char data[PATH_MAX + 32], log[PATH_MAX + 32];
+    char data[PATH_MAX + 32], log[PATH_MAX + 32], port_text[16];
     int code;
+
+    p->port = port;
+    snprintf(port_text, sizeof(port_text), "%u", port ? port : POSTGRES_PORT);
 
     snprintf(p->dir, sizeof(p->dir), "%s/postgres", top);
     snprintf(data, sizeof(data), "%s/data", p->dir);
@@ -106,10 +113,16 @@ static inline void postgres_start(struct postgres *p, const char *top)
         BENCH_CLAIM(waitpid(creating, &code, 0) == creating && code == 0);
     }
     char *const serve[] = {
-        POSTGRES_PROGRAMS "/postgres", "-D", data, "-k", p->dir, "-h", "", NULL
+        POSTGRES_PROGRAMS "/postgres", "-D", data, "-k", p->dir, "-p", port_text, "-h",
+        port ? "127.0.0.1" : "",       NULL
     };
     p->pid = postgres_spawn(serve, log);
     postgres_connect(p);
+}
+
+static inline void postgres_start(struct postgres *p, const char *top)
+{
+    postgres_start_on(p, top, 0);
 }
 
 /* A fast shutdown: it does not wait for clients. */
