@@ -18,7 +18,7 @@ endif
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all run test quick asan ubsan tsan san unit model crash fuzz bench format tidy coverage \
+.PHONY: all run test quick asan ubsan tsan san unit model crash fuzz bench bench-quick format tidy coverage \
         help clean setup FORCE
 
 include mk/flags.mk
@@ -29,8 +29,8 @@ include mk/checks.mk
 all: $(if $(and $(MAIN),$(if $(ROOMS),,all)),$(BUILD)/mayfly,$(BUILD)/release/libmayfly.a) ## build the server
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' Makefile mk/*.mk | sed -E 's/^([a-z]+):.*## /\1\t/' | sort | \
-	    awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' Makefile mk/*.mk | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | \
+	    awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 setup: ## install the missing Debian packages (for run, test and bench)
 	@tools/setup run test

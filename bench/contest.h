@@ -41,7 +41,7 @@ static inline bool contest_open(struct contest *contest, const bool takes_part[W
     if (takes_part[MONGO]) {
         contest->mongo = bench_server_start(program, data);
         rival_mongo_begin(mongo, "mayfly, MongoDB", contest->mongo.pid, contest->mongo.mongo_port,
-                          &contest->texts);
+                          &contest->texts, 0);
         memcpy(mongo->data, data, sizeof(data));
     }
     snprintf(data, sizeof(data), "%s/cosmos", contest->top);

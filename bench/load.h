@@ -38,6 +38,7 @@ struct load_connection {
     /* What the source wants to remember of the request under way. */
     int kind, outcome;
     uint64_t number, turn;
+    int64_t asked_ms;
     char *room; /* of the source, for its request; freed with the connection */
     char reply[LOAD_REPLY_BYTES + 1];
 };
@@ -183,25 +184,19 @@ static inline uint64_t load_send_due(struct load *load, const struct load_source
     return sent;
 }
 
-/* So many requests a second for so long, whether replies come or not; then waits for the replies under way. `tick` is
- * called about every 10 ms with the seconds since the start. */
+/* So many requests a second for so long, whether replies come or not; then waits for the replies under way. */
 static inline struct load_result load_pace(struct load *load, const struct load_source *source,
-                                           double per_second, double seconds,
-                                           void (*tick)(void *context, double at))
+                                           double per_second, double seconds)
 {
     struct epoll_event events[LOAD_CONNECTIONS_MAX];
     const double start = bench_now_s();
-    double due = start, next_tick = start;
+    double due = start;
     uint64_t sent = 0, done = 0;
 
     while (due < start + seconds || done < sent) {
         if (due < start + seconds)
             sent += load_send_due(load, source, &due, 1 / per_second);
         const double now = bench_now_s(), pause = due - now;
-        if (tick && now >= next_tick) {
-            tick(source->context, now - start);
-            next_tick = now + 0.01;
-        }
         /* Behind the end, or with every connection busy, only replies can help. */
         const long wait_ns = pause > 0 && pause < 0.01 ? (long)(pause * 1e9) : 10000000;
         const int ready = epoll_pwait2(load->epoll, events, LOAD_CONNECTIONS_MAX,

@@ -3,6 +3,8 @@
  * In process: storage and engine on an existing, empty directory (and a new one). As a program: from
  * starting $BUILD/mayfly serve on an empty directory (and on the same again) until it says that it is
  * ready, with its resident memory a moment later. Medians. */
+#include <sys/stat.h>
+
 #include "bench/rocks.h"
 #include "bench/server.h"
 
@@ -68,6 +70,21 @@ static void as_program(const char *top)
     bench_figure("open: resident memory of an idle server", value, "< 30 MB", mb < 30);
 }
 
+/* Without the names that only debuggers want. */
+static void stripped_size(const char *top)
+{
+    char program[PATH_MAX], path[PATH_MAX + 16], value[64];
+    struct stat about;
+
+    if (!bench_server_program(program))
+        return;
+    snprintf(path, sizeof(path), "%s/stripped", top);
+    bench_shell("strip -o", path, program);
+    BENCH_CLAIM(stat(path, &about) == 0);
+    snprintf(value, sizeof(value), "%.1f MB", (double)about.st_size / 1e6);
+    bench_figure("footprint: the program, stripped", value, "< 5 MB", about.st_size < 5000000);
+}
+
 int main(void)
 {
     char top[PATH_MAX];
@@ -75,6 +92,7 @@ int main(void)
     bench_temp_dir(top);
     in_process(top);
     as_program(top);
+    stripped_size(top);
     bench_remove_dir(top);
     return 0;
 }

@@ -7,12 +7,20 @@
 #include "bench/form.h"
 #include "bench/load.h"
 
-enum rival_op { RIVAL_INSERT, RIVAL_READ, RIVAL_TOUCH, RIVAL_MANY, RIVAL_OPS };
+/* A query is for the ten documents of one user, a policy is a new ttl for all; those are only asked of mayfly. */
+enum rival_op {
+    RIVAL_INSERT,
+    RIVAL_READ,
+    RIVAL_TOUCH,
+    RIVAL_MANY,
+    RIVAL_QUERY,
+    RIVAL_POLICY,
+    RIVAL_OPS
+};
 
 enum {
     RIVAL_TOGETHER = 1000, /* documents of RIVAL_MANY */
     RIVAL_ROOM_BYTES = RIVAL_TOGETHER * 704 + 8192,
-    RIVAL_REPLY_MAX = LOAD_REPLY_BYTES,
     RIVAL_CONNECTIONS = 64,
 };
 
@@ -40,7 +48,8 @@ struct rival {
     uint32_t sessions; /* given to connections before */
     /* Documents. */
     int64_t ttl_ms;
-    uint64_t next; /* the number of the next document that is inserted */
+    int64_t deadline_ms; /* of all that are inserted; 0: each has its own by the ttl */
+    uint64_t next;       /* the number of the next document that is inserted */
 };
 
 static inline int64_t rival_now_ms(void)
@@ -99,9 +108,10 @@ static inline void rival_disconnect(struct rival *r)
 static inline bytes rival_request(struct rival *r, struct load_connection *c, enum rival_op op,
                                   uint64_t n)
 {
+    const int64_t now_ms = rival_now_ms();
     const struct filling filling = {
         .n = n,
-        .deadline_ms = rival_now_ms() + r->ttl_ms,
+        .deadline_ms = r->deadline_ms ? r->deadline_ms : now_ms + r->ttl_ms,
         .turn = ++c->turn,
         .session = r->sessions + (uint32_t)(c - r->load.connections),
         .signature = r->signature && op == RIVAL_READ ? r->signature(r, n) : NULL,
@@ -109,6 +119,7 @@ static inline bytes rival_request(struct rival *r, struct load_connection *c, en
 
     c->kind = (int)op;
     c->number = n;
+    c->asked_ms = now_ms;
     if (op == RIVAL_MANY)
         return bytes_of(c->room, r->make_many(r, &filling, c->room));
     return bytes_of(c->room, form_fill(&r->forms[op], r->texts, &filling, c->room));
@@ -127,8 +138,8 @@ static inline bytes rival_task_next(void *context, struct load_connection *c)
 {
     struct rival_task *task = context;
     struct rival *r = task->rival;
-    const uint64_t n = task->op == RIVAL_READ ? random_next(&task->random) % task->documents
-                                              : r->next;
+    const bool is_random = task->op == RIVAL_READ || task->op == RIVAL_QUERY;
+    const uint64_t n = is_random ? random_next(&task->random) % task->documents : r->next;
 
     if (task->op == RIVAL_INSERT || task->op == RIVAL_MANY)
         r->next += task->op == RIVAL_MANY ? RIVAL_TOGETHER : 1;

@@ -3,21 +3,10 @@
 #ifndef BENCH_RIVAL_MONGO_H
 #define BENCH_RIVAL_MONGO_H
 
+#include "bench/mongo_admin.h"
 #include "bench/rival.h"
 
-enum { MONGO_KIND = 2013, MONGO_HEAD_BYTES = 16, MONGO_COUNT_BYTES = 3 };
-
 /* ---- requests ---------------------------------------------------------------------------------------- */
-
-/* Header, flags, and the kind of the first section; the body begins. */
-static inline size_t mongo_form_begin(struct form *form)
-{
-    form_number(form, 0, 8);
-    form_number(form, 0, 4);
-    form_number(form, MONGO_KIND, 4);
-    form_number(form, 0, 5);
-    return form_bson_begin(form);
-}
 
 /* What every command of a driver carries. Only writes have numbers. */
 static inline void mongo_form_end(struct form *form, size_t body, bool is_write)
@@ -82,6 +71,33 @@ static inline void mongo_make_read(struct form *form)
     form_number(form, 1, 4);
     form_field(form, 8, "singleBatch");
     form_number(form, 1, 1);
+    mongo_form_end(form, body, false);
+}
+
+static inline void mongo_make_query(struct form *form)
+{
+    const size_t body = mongo_form_begin(form);
+
+    form_field_text(form, "find", "c");
+    form_field(form, 3, "filter");
+    const size_t filter = form_bson_begin(form);
+    form_field_place(form, "user", PLACE_USER, FORM_USER_LEN);
+    form_bson_end(form, filter);
+    mongo_form_end(form, body, false);
+}
+
+/* The seconds are the number of the request, so that each one changes something. */
+static inline void mongo_make_policy(struct form *form)
+{
+    const size_t body = mongo_form_begin(form);
+
+    form_field_text(form, "collMod", "c");
+    form_field(form, 3, "index");
+    const size_t index = form_bson_begin(form);
+    form_field_text(form, "name", "expires");
+    form_field(form, 18, "expireAfterSeconds");
+    form_place(form, PLACE_TURN_RAW, 8);
+    form_bson_end(form, index);
     mongo_form_end(form, body, false);
 }
 
@@ -167,60 +183,19 @@ static inline void mongo_read_head(struct load_connection *c, const struct load_
             rival_complain(c, "another document");
         return;
     }
+    if (c->kind == RIVAL_QUERY || c->kind == RIVAL_POLICY) {
+        c->outcome = c->kind == RIVAL_POLICY || rival_reply_has_id(c) ? RIVAL_FOUND : RIVAL_GONE;
+        return;
+    }
     const uint32_t count = mongo_reply_count(c);
     c->outcome = count > 0 ? RIVAL_FOUND : RIVAL_GONE;
     if (c->kind != RIVAL_TOUCH && count != (c->kind == RIVAL_MANY ? RIVAL_TOGETHER : 1))
         rival_complain(c, "not all were inserted");
 }
 
-/* ---- commands of the measurement itself ------------------------------------------------------------------ */
-
-/* Sends a command whose body is built here, without sessions; waits for its reply. */
-static inline void mongo_command(unsigned port, struct form *form, size_t body)
-{
-    static const char ok[] = "\1ok\0\0\0\0\0\0\0\xf0\x3f";
-    char reply[4096];
-
-    form_field_text(form, "$db", "d");
-    form_bson_end(form, body);
-    const uint32_t len = (uint32_t)form->len;
-    memcpy(form->data, &len, 4);
-    const int s = load_connect(port);
-    load_send_all(s, bytes_of(form->data, form->len));
-    const ssize_t got = recv(s, reply, sizeof(reply), 0);
-    close(s);
-    BENCH_CLAIM(got > 0 && memmem(reply, (size_t)got, ok, sizeof(ok) - 1) != NULL);
-}
-
-/* A collection c with an index on a field; `is_ttl`: its documents die at the date in it. */
-static inline void mongo_create_index(unsigned port, const char *field, bool is_ttl)
-{
-    struct form form = { 0 };
-    const size_t body = mongo_form_begin(&form);
-
-    form_field_text(&form, "createIndexes", "c");
-    form_field(&form, 4, "indexes");
-    const size_t list = form_bson_begin(&form);
-    form_field(&form, 3, "0");
-    const size_t index = form_bson_begin(&form);
-    form_field_text(&form, "name", field);
-    form_field(&form, 3, "key");
-    const size_t key = form_bson_begin(&form);
-    form_field(&form, 16, field);
-    form_number(&form, 1, 4);
-    form_bson_end(&form, key);
-    if (is_ttl) {
-        form_field(&form, 16, "expireAfterSeconds");
-        form_number(&form, 0, 4);
-    }
-    form_bson_end(&form, index);
-    form_bson_end(&form, list);
-    mongo_command(port, &form, body);
-}
-
-/* A server that runs; its collection has a TTL index. */
+/* A server that runs; its collection has a TTL index on the deadline, and `seconds` pass from there. */
 static inline void rival_mongo_begin(struct rival *r, const char *name, pid_t pid, unsigned port,
-                                     const struct texts *texts)
+                                     const struct texts *texts, int64_t seconds)
 {
     *r = (struct rival){ .name = name,
                          .pid = pid,
@@ -233,7 +208,9 @@ static inline void rival_mongo_begin(struct rival *r, const char *name, pid_t pi
     mongo_make_touch(&r->forms[RIVAL_TOUCH]);
     mongo_make_many_head(&r->head);
     form_bson(&r->forms[RIVAL_MANY]);
-    mongo_create_index(port, "expires", true);
+    mongo_make_query(&r->forms[RIVAL_QUERY]);
+    mongo_make_policy(&r->forms[RIVAL_POLICY]);
+    mongo_create_index(port, "expires", seconds);
 }
 
 #endif

@@ -211,7 +211,7 @@ static inline void pg_greet(int s)
     pg_prepare(s, "m", many);
 }
 
-/* Starts it and makes the table; a plain one, or one with a partition for each hour of this day and the next. */
+/* Starts it and makes the table. */
 static inline void rival_postgres_start(struct rival *r, struct postgres *p, const char *top,
                                         const struct texts *texts)
 {

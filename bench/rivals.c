@@ -118,7 +118,7 @@ static void measure(struct contest *contest, enum rival_op op, size_t connection
 {
     struct series *series = calloc(WHO, sizeof(*series));
     const size_t rounds = bench_is_quick() ? ROUNDS_QUICK : ROUNDS;
-    const double seconds = (op == RIVAL_MANY ? 2 : 1) * (bench_is_quick() ? 0.2 : 0.4);
+    const double seconds = (op == RIVAL_MANY ? 2 : 1) * (bench_is_quick() ? 0.15 : 0.4);
 
     BENCH_CLAIM(series != NULL);
     if (op == RIVAL_READ)

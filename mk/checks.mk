@@ -37,10 +37,15 @@ crash: $(addprefix $(BUILD)/release/,$(CRASHES)) ## kill -9 tests, long form (RO
 fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS)) ## fuzz every parser (MINUTES=n over all, default 10)
 	@$(RUN_TESTS) fuzz:$(or $(MINUTES),10)m
 
-bench: ## install what is missing, and measure; ratios go to docs/performance.md
-	@tools/setup run test bench
-	@+$(MAKE) $(BUILD)/mayfly $(addprefix $(BUILD)/bench/,$(BENCHES))
-	@BUILD=$(BUILD) bench/run
+BENCH_BUILD = tools/setup run test bench && $(MAKE) $(BUILD)/mayfly $(addprefix $(BUILD)/bench/,$(BENCHES))
+
+bench: ## install what is missing, and measure; table and curves go to docs/ (LONG=1: 10 million documents too)
+	@+$(BENCH_BUILD)
+	@BUILD=$(BUILD) LONG=$(LONG) WRITE=1 bench/run
+
+bench-quick: ## the same in two minutes, less exact; writes nothing
+	@+$(BENCH_BUILD)
+	@BUILD=$(BUILD) QUICK=1 bench/run
 
 tidy: ## check the laws of the code (ROOMS="value": only what lies in these rooms)
 	@$(PYTHON) tools/tidy.py $(foreach r,$(ROOMS),src/$(r) tests/unit/$(r))

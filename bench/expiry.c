@@ -1,0 +1,383 @@
+/* Bench: a million documents die at once under a steady load; beside PostgreSQL (deleting, and dropping a partition) and
+ * Redis.
+ *
+ * One after the other, each alone: documents that stay, a million that have one deadline in common, then reads and
+ * writes at a given pace from some seconds before the deadline to half a minute behind it. Requests are due by the
+ * clock, so that one that had to wait counts with its wait. A tenth of the reads ask for those who die: found before
+ * the deadline, gone from it on, or the program ends. What is told: how long replies took before and behind the
+ * deadline, the longest pause, what the disk holds over time, and the bytes written for each document that died, beyond
+ * what the load itself writes (as much as in the seconds before). PostgreSQL's job runs at the deadline and vacuums
+ * when it has deleted; the variant with partitions drops the one that ends at the deadline. */
+#include "bench/contest.h"
+#include "bench/rival_job.h"
+
+enum {
+    READS_PER_WRITE = 4,
+    DOOMED_EVERY = 10, /* of the reads */
+    PER_SECOND = 2500,
+    CONNECTIONS = 32,
+    SECONDS_MAX = 64,
+    SAMPLES_MAX = 256,
+    SAMPLE_MS = 500,
+    LATE_MS = 3,
+};
+
+enum way { WAY_MAYFLY, WAY_DELETE, WAY_PARTITION, WAY_REDIS, WAYS };
+
+static const char *const way_names[WAYS] = { "mayfly", "PostgreSQL, DELETE",
+                                             "PostgreSQL, partition", "Redis" };
+static const enum who way_who[WAYS] = { MONGO, POSTGRES, POSTGRES, REDIS };
+
+struct sample {
+    double at, disk, written; /* seconds from the deadline; bytes */
+};
+
+struct dying {
+    enum way way;
+    struct contest contest;
+    struct rival *rival;
+    struct random random;
+    uint64_t staying, doomed, doomed_first;
+    int64_t deadline_ms;
+    int before_s, after_s;
+    uint64_t turn, doomed_found, doomed_gone;
+    _Atomic uint64_t inserts_sent, inserts_done;
+    struct latency reads[SECONDS_MAX], writes[SECONDS_MAX];
+    /* Of the thread that watches. */
+    pthread_t watcher, sweeper;
+    size_t sample_count;
+    struct sample samples[SAMPLES_MAX];
+    double disk_staying, swept_after_s;
+};
+
+/* ---- the load ---------------------------------------------------------------------------------------- */
+
+static bytes next(void *context, struct load_connection *c)
+{
+    struct dying *d = context;
+    const uint64_t turn = d->turn++;
+
+    if (turn % (READS_PER_WRITE + 1) == 0) {
+        atomic_fetch_add(&d->inserts_sent, 1);
+        return rival_request(d->rival, c, RIVAL_INSERT, d->rival->next++);
+    }
+    if (turn % DOOMED_EVERY == 1)
+        return rival_request(d->rival, c, RIVAL_READ,
+                             d->doomed_first + random_next(&d->random) % d->doomed);
+    return rival_request(d->rival, c, RIVAL_READ, random_next(&d->random) % d->staying);
+}
+
+static void check_doomed(struct dying *d, const struct load_connection *c)
+{
+    if (c->outcome == RIVAL_FOUND) {
+        d->doomed_found++;
+        if (c->asked_ms > d->deadline_ms + LATE_MS)
+            rival_complain(c, "shown behind its deadline");
+    } else {
+        d->doomed_gone++;
+        if (rival_now_ms() + LATE_MS < d->deadline_ms)
+            rival_complain(c, "gone before its deadline");
+    }
+}
+
+static void done(void *context, struct load_connection *c, double seconds)
+{
+    struct dying *d = context;
+    const double at = (double)(rival_now_ms() - d->deadline_ms) / 1000 - seconds + d->before_s;
+    const size_t second = at <= 0 ? 0 : at >= SECONDS_MAX ? SECONDS_MAX - 1 : (size_t)at;
+
+    latency_note(c->kind == RIVAL_READ ? &d->reads[second] : &d->writes[second], seconds);
+    if (c->kind == RIVAL_INSERT)
+        atomic_fetch_add(&d->inserts_done, 1);
+    if (c->number >= d->doomed_first && c->number < d->doomed_first + d->doomed)
+        check_doomed(d, c);
+    else if (c->outcome != RIVAL_FOUND)
+        rival_complain(c, "somebody who stays is gone");
+}
+
+/* ---- watching ---------------------------------------------------------------------------------------- */
+
+static double since_deadline(const struct dying *d)
+{
+    return (double)(rival_now_ms() - d->deadline_ms) / 1000;
+}
+
+/* Nobody of the dead is counted, nobody of the living is left out. */
+static void check_count(struct dying *d)
+{
+    const uint64_t least = d->staying + atomic_load(&d->inserts_done);
+    const uint64_t count = mongo_count(d->rival->port);
+    const uint64_t most = d->staying + atomic_load(&d->inserts_sent);
+
+    if (count < least || count > most) {
+        fprintf(stderr, "%" PRIu64 " are counted behind the deadline instead of %" PRIu64 "\n",
+                count, least);
+        exit(1);
+    }
+    printf("mayfly: none of the dead is counted %.2f s behind the deadline\n", since_deadline(d));
+}
+
+static void *watch(void *argument)
+{
+    struct dying *d = argument;
+    bool is_counted = d->way != WAY_MAYFLY;
+
+    while (since_deadline(d) < d->after_s && d->sample_count < SAMPLES_MAX) {
+        d->samples[d->sample_count++] =
+            (struct sample){ .at = since_deadline(d),
+                             .disk = directory_bytes(d->rival->data),
+                             .written = family_written_bytes(d->rival->pid) };
+        if (!is_counted && since_deadline(d) >= 0) {
+            check_count(d);
+            is_counted = true;
+        }
+        bench_sleep_ms(SAMPLE_MS);
+    }
+    return NULL;
+}
+
+/* What the user of PostgreSQL has to do. */
+static void *sweep(void *argument)
+{
+    struct dying *d = argument;
+    struct postgres own = d->contest.postgres;
+
+    postgres_connect(&own);
+    while (since_deadline(d) < 0)
+        bench_sleep_ms(10);
+    if (d->way == WAY_PARTITION) {
+        postgres_ask(&own, "DROP TABLE c_doomed");
+    } else {
+        postgres_ask(&own, "DELETE FROM c WHERE expires_at <= now()");
+        postgres_ask(&own, "VACUUM c");
+    }
+    d->swept_after_s = since_deadline(d);
+    PQfinish(own.connection);
+    return NULL;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------- */
+
+/* Those who stay live a day; the table has a partition for each hour then. */
+static void make_partitions(struct postgres *p)
+{
+    char sql[256];
+    const int64_t hour = rival_now_ms() / 3600000;
+
+    postgres_ask(p, "DROP TABLE c");
+    postgres_ask(p, "CREATE TABLE c (id text NOT NULL, doc jsonb NOT NULL, expires_at timestamptz "
+                    "NOT NULL, PRIMARY KEY (id, expires_at)) PARTITION BY RANGE (expires_at)");
+    for (int64_t h = hour + 23; h < hour + 27; h++) {
+        snprintf(sql, sizeof(sql),
+                 "CREATE TABLE c_%" PRId64 " PARTITION OF c FOR VALUES FROM (to_timestamp(%" PRId64
+                 ")) TO (to_timestamp(%" PRId64 "))",
+                 h, h * 3600, (h + 1) * 3600);
+        postgres_ask(p, sql);
+    }
+}
+
+static void make_doomed_partition(struct postgres *p, int64_t deadline_ms)
+{
+    char sql[256];
+
+    snprintf(sql, sizeof(sql),
+             "CREATE TABLE c_doomed PARTITION OF c FOR VALUES FROM (to_timestamp(%" PRId64
+             ".001)) TO (to_timestamp(%" PRId64 ".001))",
+             deadline_ms / 1000 - 3600, deadline_ms / 1000);
+    postgres_ask(p, sql);
+}
+
+/* Those who stay first: how long that takes tells how far away the deadline has to be. */
+static void load_documents(struct dying *d)
+{
+    struct rival *r = d->rival;
+    const double start = bench_now_s();
+
+    rival_fill(r, d->staying);
+    const double seconds = bench_now_s() - start;
+    d->disk_staying = directory_bytes(r->data);
+    const double needed = 2.0 * seconds * (double)d->doomed / (double)d->staying + d->before_s + 5;
+    d->deadline_ms = (rival_now_ms() + (int64_t)(needed * 1000)) / 1000 * 1000;
+    if (d->way == WAY_PARTITION)
+        make_doomed_partition(&d->contest.postgres, d->deadline_ms);
+    d->doomed_first = r->next;
+    r->deadline_ms = d->deadline_ms;
+    rival_fill(r, d->doomed);
+    r->deadline_ms = 0;
+    printf("%s: %" PRIu64 " documents that stay and %" PRIu64
+           " that die in %.1f s, %.0f MB on disk\n",
+           way_names[d->way], d->staying, d->doomed, bench_now_s() - start,
+           directory_bytes(r->data) / 1e6);
+    if (since_deadline(d) > -d->before_s) {
+        fprintf(stderr, "%s: loading took longer than expected\n", way_names[d->way]);
+        exit(1);
+    }
+    while (since_deadline(d) < -d->before_s)
+        bench_sleep_ms(10);
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------- */
+
+struct outcome {
+    double read_p99_before, read_p99, write_p99_before, write_p99, longest_us;
+    double bytes_per_document; /* written beyond what the load writes */
+    double disk_over,
+        disk_after_s; /* what stays, by its share; when it was first within 10 % of it, or -1 */
+};
+
+static double p99_between(const struct latency seconds[SECONDS_MAX], int from, int to,
+                          double *longest_us)
+{
+    static struct latency sum;
+
+    sum = (struct latency){ 0 };
+    for (int s = from; s < to && s < SECONDS_MAX; s++)
+        latency_add(&sum, &seconds[s]);
+    if (sum.longest_us > *longest_us)
+        *longest_us = sum.longest_us;
+    return latency_at(&sum, 0.99);
+}
+
+/* The sample nearest to a moment. */
+static const struct sample *sample_at(const struct dying *d, double at)
+{
+    size_t i = 0;
+
+    while (i + 1 < d->sample_count && d->samples[i].at < at)
+        i++;
+    return &d->samples[i];
+}
+
+static struct outcome outcome_of(const struct dying *d)
+{
+    const struct sample *first = &d->samples[0], *middle = sample_at(d, 0);
+    const struct sample *last = &d->samples[d->sample_count - 1];
+    const double load_per_s = (middle->written - first->written) / (middle->at - first->at);
+    const double stays = d->disk_staying *
+                         (1 + (double)atomic_load(&d->inserts_done) / (double)d->staying);
+    double longest_before = 0;
+    struct outcome o = { .longest_us = 0, .disk_after_s = -1 };
+
+    o.read_p99_before = p99_between(d->reads, 0, d->before_s, &longest_before);
+    o.write_p99_before = p99_between(d->writes, 0, d->before_s, &longest_before);
+    o.read_p99 = p99_between(d->reads, d->before_s, d->before_s + d->after_s, &o.longest_us);
+    o.write_p99 = p99_between(d->writes, d->before_s, d->before_s + d->after_s, &o.longest_us);
+    o.bytes_per_document =
+        (last->written - middle->written - load_per_s * (last->at - middle->at)) /
+        (double)d->doomed;
+    o.disk_over = last->disk / stays;
+    for (size_t i = 0; i < d->sample_count && o.disk_after_s < 0; i++) {
+        if (d->samples[i].at > 0 && d->samples[i].disk <= 1.1 * stays)
+            o.disk_after_s = d->samples[i].at;
+    }
+    printf(
+        "%s: read p99 %.0f -> %.0f us, write p99 %.0f -> %.0f us, longest %.1f -> %.1f ms, "
+        "%.1f bytes written per document (the load: %.2f MB/s), disk %.2f times what stays, swept "
+        "after %.1f s; of the doomed %" PRIu64 " read before and %" PRIu64 " behind\n",
+        way_names[d->way], o.read_p99_before, o.read_p99, o.write_p99_before, o.write_p99,
+        longest_before / 1000, o.longest_us / 1000, o.bytes_per_document, load_per_s / 1e6,
+        o.disk_over, d->swept_after_s, d->doomed_found, d->doomed_gone);
+    for (int s = 0; s < d->before_s + d->after_s && s < SECONDS_MAX; s++)
+        contest_point("expiry", way_names[d->way], s - d->before_s,
+                      latency_at(&d->reads[s], 0.99) / 1000, 0, 0);
+    for (size_t i = 0; i < d->sample_count; i++)
+        contest_point("disk", way_names[d->way], d->samples[i].at, d->samples[i].disk / 1e6, 0, 0);
+    fflush(stdout);
+    return o;
+}
+
+static void tell_number(const char *what, const char *format, double value, const char *goal,
+                        double most)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), format, value);
+    bench_figure(what, text, goal, value <= most);
+}
+
+static void tell(const struct outcome o[WAYS])
+{
+    const struct outcome *ours = &o[WAY_MAYFLY], *rows = &o[WAY_DELETE], *cut = &o[WAY_PARTITION];
+    char value[96];
+
+    tell_number("documents die under load: p99 of reads against before", "%.2f times",
+                ours->read_p99 / ours->read_p99_before, "<= 1.2 times", 1.2);
+    tell_number("the same, p99 of writes", "%.2f times", ours->write_p99 / ours->write_p99_before,
+                "<= 1.2 times", 1.2);
+    tell_number("the same, longest pause", "%.1f ms", ours->longest_us / 1000, "<= 20 ms", 20);
+    snprintf(value, sizeof(value), "after %.1f s, %.2f times at the end", ours->disk_after_s,
+             ours->disk_over);
+    bench_figure("the same, disk within 10 % of what stays", value, "<= 30 s",
+                 ours->disk_after_s >= 0 && ours->disk_after_s <= 30);
+    snprintf(value, sizeof(value), "%.1f against %.0f bytes", ours->bytes_per_document,
+             rows->bytes_per_document);
+    bench_figure("bytes written per dead document against DELETE and VACUUM", value, "<= 5 %",
+                 ours->bytes_per_document <= 0.05 * rows->bytes_per_document);
+    if (bench_is_quick())
+        return;
+    snprintf(value, sizeof(value), "%.1f against %.1f bytes", ours->bytes_per_document,
+             cut->bytes_per_document);
+    bench_figure("the same against dropping a partition", value, "<= 30 bytes more",
+                 ours->bytes_per_document <= cut->bytes_per_document + 30);
+    for (int w = WAY_DELETE; w < WAYS; w++) {
+        snprintf(value, sizeof(value), "%.2f times, %.1f ms, %.2f times",
+                 o[w].read_p99 / o[w].read_p99_before, o[w].longest_us / 1000, o[w].disk_over);
+        printf(
+            "FIGURE | %s: p99 of reads against before, longest pause, disk at the end | %s | - | "
+            "-\n",
+            way_names[w], value);
+    }
+}
+
+/* ---- the measurement --------------------------------------------------------------------------------- */
+
+static bool measure(enum way way, struct outcome *out)
+{
+    struct dying *d = calloc(1, sizeof(*d));
+    bool takes_part[WHO] = { false };
+    BENCH_CLAIM(d != NULL);
+    struct load_source source = { .next = next, .context = d, .done = done };
+
+    d->way = way;
+    d->staying = bench_is_quick() ? 50000 : 200000;
+    d->doomed = bench_is_quick() ? 100000 : 1000000;
+    d->before_s = bench_is_quick() ? 3 : 10;
+    d->after_s = bench_is_quick() ? 5 : 30;
+    d->random = random_seeded(1);
+    takes_part[way_who[way]] = true;
+    if (!contest_open(&d->contest, takes_part))
+        return false;
+    d->rival = &d->contest.rivals[way_who[way]];
+    if (way == WAY_PARTITION)
+        make_partitions(&d->contest.postgres);
+    rival_connect(d->rival, CONNECTIONS);
+    load_documents(d);
+    const bool is_swept = way == WAY_DELETE || way == WAY_PARTITION;
+    BENCH_CLAIM(pthread_create(&d->watcher, NULL, watch, d) == 0);
+    BENCH_CLAIM(!is_swept || pthread_create(&d->sweeper, NULL, sweep, d) == 0);
+    source.read_head = d->rival->read_head;
+    load_pace(&d->rival->load, &source, PER_SECOND, d->before_s + d->after_s);
+    pthread_join(d->watcher, NULL);
+    if (is_swept)
+        pthread_join(d->sweeper, NULL);
+    *out = outcome_of(d);
+    rival_disconnect(d->rival);
+    contest_close(&d->contest);
+    free(d);
+    return true;
+}
+
+int main(void)
+{
+    struct outcome outcomes[WAYS] = { 0 };
+    const long only = bench_number("WAY", -1);
+
+    for (int w = 0; w < WAYS; w++) {
+        const bool is_left_out = bench_is_quick() && w > WAY_DELETE;
+        if ((only < 0 ? !is_left_out : only == w) && !measure((enum way)w, &outcomes[w]))
+            return 0;
+    }
+    if (only < 0)
+        tell(outcomes);
+    return 0;
+}
