@@ -176,6 +176,9 @@
 #define LIMIT_CURSOR_BATCH_BYTES (16 * 1024 * 1024)
 /* How long a logical session lives without being used, in minutes. */
 #define LIMIT_LOGICAL_SESSION_MINUTES 30
+/* Sessions that are known to be in use; those that one command may end or keep alive. */
+#define LIMIT_SESSIONS 1000000
+#define LIMIT_SESSIONS_NAMED 10000
 /* Sessions whose last retryable write is known without looking. */
 #define LIMIT_RETRYABLE_SESSIONS 100000
 /* Cursors open at a time, how long one may lie idle, and the memory of one. */

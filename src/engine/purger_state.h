@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/note.h"
 #include "engine/purger.h"
 #include "engine/worker.h"
 
@@ -31,6 +32,8 @@ struct purger {
     pthread_mutex_t pass_lock; /* one pass at a time */
     bool has_told_of_leap;     /* pass_lock */
     time_ms next_settle_at;    /* pass_lock */
+    note_keeper *keeper;       /* pass_lock */
+    void *keeper_context;      /* pass_lock */
 };
 
 #endif

@@ -201,6 +201,13 @@ bool row_note_part_of(bytes key, uint32_t *out)
     return true;
 }
 
+status row_note_key_of(struct arena *arena, bytes key, bytes *out)
+{
+    bytes rest = bytes_from(key, 1 + ID_WIDTH);
+
+    return key_take_bytes(arena, &rest, out);
+}
+
 /* ---- ROWS ----------------------------------------------------------------------------------------- */
 
 void row_key_locator(struct buffer *out, struct document_key key)

@@ -73,6 +73,8 @@ void row_key_notes_of(struct buffer *out, uint32_t stretch, bytes key);
 void row_key_note(struct buffer *out, uint32_t stretch, bytes key, uint32_t part);
 bool row_note_stretch_of(bytes key, uint32_t *out);
 bool row_note_part_of(bytes key, uint32_t *out);
+/* The key that the note was put under, in the arena; CORRUPT. */
+MUST_USE status row_note_key_of(struct arena *arena, bytes key, bytes *out);
 
 /* ---- keys in SPACE_ROWS --------------------------------------------------------------------------------- */
 enum { ROW_TAG_LOCATOR = 'L', ROW_TAG_INDEX = 'I', ROW_TAG_BACKLOG = 'Q' };

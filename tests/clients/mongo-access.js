@@ -4,6 +4,8 @@
 
 const { test, equal, ok, fails, eachRow, run } = require("./support/check");
 const { start, stopAll } = require("./support/server");
+const { Scram } = require("./support/scram");
+const { Wire } = require("./support/wire");
 const { MongoClient } = require("mongodb");
 
 let server;
@@ -251,6 +253,90 @@ test("a new password takes the place of the old one, and a dropped user is out a
     await fails(13, clerk.db("shop").collection("c").findOne({}));
 });
 
+// ---- speculative authentication ---------------------------------------------------------------------
+
+const wires = [];
+const newWire = () => {
+    const made = new Wire(server.mongoUrl, "admin");
+    wires.push(made);
+    return made;
+};
+const hello = (scram, more) => ({ hello: 1, speculativeAuthenticate: { ...scram.start({ db: "admin" }), ...more } });
+const MECHANISMS = ["SCRAM-SHA-256", "SCRAM-SHA-1"];
+
+for (const mechanism of MECHANISMS) {
+    test(`hello begins ${mechanism}, and one saslContinue ends it`, async () => {
+        const wire = newWire();
+        const scram = new Scram(mechanism, "root", "r00t");
+        const greeted = await wire.send(hello(scram));
+        equal([greeted.ok, greeted.isWritablePrimary], [1, true]);
+        equal(greeted.speculativeAuthenticate.done, false);
+        equal((await wire.send({ usersInfo: 1 })).code, 13, "half of it is nothing");
+        const last = await wire.send(scram.finish(greeted.speculativeAuthenticate));
+        equal([last.ok, last.done, last.payload.toString()], [1, true, scram.verifier]);
+        const status = await wire.send({ connectionStatus: 1 });
+        equal(status.authInfo.authenticatedUsers, [{ user: "root", db: "admin" }]);
+    });
+
+    test(`hello begins ${mechanism} without skipEmptyExchange, and an empty step ends it`, async () => {
+        const wire = newWire();
+        const scram = new Scram(mechanism, "root", "r00t");
+        const greeted = await wire.send(hello(scram, { options: {} }));
+        const proven = await wire.send(scram.finish(greeted.speculativeAuthenticate));
+        equal([proven.ok, proven.done, proven.payload.toString()], [1, false, scram.verifier]);
+        const { conversationId } = proven;
+        const last = await wire.send({ saslContinue: 1, conversationId, payload: Buffer.alloc(0) });
+        equal([last.ok, last.done, last.payload.toString()], [1, true, ""]);
+        equal((await wire.send({ usersInfo: 1 })).ok, 1);
+    });
+
+    test(`a speculation by ${mechanism} with a wrong password or name fails at its end, and the next try may succeed`, async () => {
+        const wire = newWire();
+        const faults = [];
+        for (const [user, password] of [["root", "wrong"], ["nobody", "r00t"]]) {
+            const scram = new Scram(mechanism, user, password);
+            const greeted = await wire.send(hello(scram));
+            equal(greeted.ok, 1);
+            const refused = await wire.send(scram.finish(greeted.speculativeAuthenticate));
+            equal([refused.ok, refused.code, refused.codeName], [0, 18, "AuthenticationFailed"]);
+            faults.push(refused.errmsg);
+            const again = await wire.send(scram.finish(greeted.speculativeAuthenticate));
+            equal([again.ok, again.code], [0, 17], "a talk that has failed is over");
+        }
+        equal(faults[0], faults[1]);
+        equal((await wire.send({ usersInfo: 1 })).code, 13);
+        const scram = new Scram(mechanism, "root", "r00t");
+        const last = await wire.send(scram.finish(await wire.send(scram.start())));
+        equal([last.ok, last.done], [1, true]);
+    });
+}
+
+eachRow(
+    "a speculation is passed over, and hello answered",
+    [
+        { why: "an unknown mechanism", more: { mechanism: "SCRAM-SHA-512" } },
+        { why: "a mechanism that is no text", more: { mechanism: 1 } },
+        { why: "no mechanism", more: { mechanism: undefined } },
+        { why: "no payload", more: { payload: undefined } },
+        { why: "an empty payload", more: { payload: Buffer.alloc(0) } },
+        { why: "a payload that is no SCRAM", more: { payload: Buffer.from("hello") } },
+        { why: "a payload that asks for a channel", more: { payload: Buffer.from("y,,n=root,r=abc") } },
+        { why: "a payload that is a number", more: { payload: 5 } },
+        { why: "no database", more: { db: undefined } },
+        { why: "a database that is no text", more: { db: 5 } },
+    ],
+    async ({ why, more }) => {
+        const wire = newWire();
+        const scram = new Scram("SCRAM-SHA-256", "root", "r00t");
+        const greeted = await wire.send(hello(scram, more));
+        equal([greeted.ok, greeted.isWritablePrimary, greeted.speculativeAuthenticate], [1, true, undefined], why);
+        equal((await wire.send({ saslContinue: 1, conversationId: 1, payload: Buffer.from("c=biws") })).code, 17);
+        equal((await wire.send({ usersInfo: 1 })).code, 13);
+        const last = await wire.send(scram.finish(await wire.send(scram.start())));
+        equal([last.ok, last.done], [1, true]);
+    },
+);
+
 test("users outlive a restart", async () => {
     const { data } = server;
     for (const made of clients.splice(0)) await made.close();
@@ -267,6 +353,7 @@ run({
         server = await start({ options: ["--mongo", "127.0.0.1:0"] });
     },
     after: async () => {
+        for (const made of wires) made.close();
         for (const made of clients) await made.close();
         await stopAll();
     },

@@ -3,58 +3,15 @@
 // answered as it was. Messages are made by hand, because a driver would not send the same number again on purpose.
 "use strict";
 
-const net = require("net");
-const { test, equal, ok, run } = require("./support/check");
+const { test, equal, ok, fails, run } = require("./support/check");
 const { start, stopAll } = require("./support/server");
-const { serialize, deserialize, Binary, Long } = require("bson");
+const { Wire } = require("./support/wire");
+const { Binary, Long, MongoClient } = require("mongodb");
 
-const HEADER_BYTES = 16;
-const MESSAGE_HEAD_BYTES = 21;
-const OP_MSG = 2013;
 const LOOKS_MAX = 5000;
 
 let server;
 let wire;
-
-// One connection that sends commands and reads replies, one after the other.
-class Wire {
-    constructor(url) {
-        const { hostname, port } = new URL(url);
-        this.socket = net.connect(Number(port), hostname);
-        this.waiting = [];
-        this.input = Buffer.alloc(0);
-        this.socket.on("data", (data) => this.take(data));
-        this.socket.on("error", () => {});
-        this.socket.on("close", () => this.waiting.splice(0).forEach(({ reject }) => reject(new Error("closed"))));
-    }
-
-    take(data) {
-        this.input = Buffer.concat([this.input, data]);
-        while (this.input.length >= HEADER_BYTES && this.input.length >= this.input.readInt32LE(0)) {
-            const length = this.input.readInt32LE(0);
-            const reply = deserialize(this.input.subarray(MESSAGE_HEAD_BYTES, length));
-            this.input = this.input.subarray(length);
-            this.waiting.shift().resolve(reply);
-        }
-    }
-
-    // Without the times, which are those of the reply.
-    async send(command) {
-        const body = serialize({ ...command, $db: "retry" });
-        const head = Buffer.alloc(MESSAGE_HEAD_BYTES);
-        head.writeInt32LE(MESSAGE_HEAD_BYTES + body.length, 0);
-        head.writeInt32LE(OP_MSG, 12);
-        this.socket.write(Buffer.concat([head, body]));
-        const reply = await new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
-        delete reply.$clusterTime;
-        delete reply.operationTime;
-        return reply;
-    }
-
-    close() {
-        this.socket.destroy();
-    }
-}
 
 const session = (number) => ({ id: new Binary(Buffer.alloc(16, number), Binary.SUBTYPE_UUID) });
 
@@ -64,7 +21,7 @@ async function killAndStart() {
     wire.close();
     await server.kill();
     server = await start({ data: server.data, options: ["--mongo", "127.0.0.1:0"] });
-    wire = new Wire(server.mongoUrl);
+    wire = new Wire(server.mongoUrl, "retry");
 }
 
 async function all(collection) {
@@ -113,7 +70,7 @@ test("every kind of write is answered again after kill -9, and changes nothing t
 
 // Sends it on a connection of its own and kills the server when it has begun to show; then sends it again.
 async function interrupted(command, hasBegun) {
-    const other = new Wire(server.mongoUrl);
+    const other = new Wire(server.mongoUrl, "retry");
     const lost = other.send(command).then(
         () => "answered",
         () => "lost",
@@ -159,10 +116,55 @@ test("documents of a bulk of inserts are inserted once each, and deletes delete 
     equal([deleted.n, await count()], [DELETED, DOCUMENTS - DELETED]);
 });
 
+// ---- sessions ---------------------------------------------------------------------------------------
+
+const MINUTE_MS = 60 * 1000;
+
+test("refreshSessions keeps the last write of a session over hours and over kill -9", async () => {
+    const lsid = session(77);
+    const write = numbered(insert("refreshed", [{ _id: 1 }]), lsid, 5);
+    await wire.send(write);
+    for (let i = 0; i < 6; i++) {
+        await server.advance(29 * MINUTE_MS);
+        await server.purge();
+        equal(await wire.send({ refreshSessions: [lsid] }), { ok: 1 });
+        if (i === 3) await killAndStart();
+    }
+    equal(await wire.send(write), { n: 1, ok: 1 });
+    for (let i = 0; i < 6; i++) {
+        await server.advance(15 * MINUTE_MS);
+        await server.purge();
+    }
+    equal((await wire.send(write)).writeErrors[0].code, 11000, "nobody has used it for its lifetime");
+});
+
+test("a session of the driver is kept by whatever it is used for, and ends with it", async () => {
+    const client = new MongoClient(server.mongoUrl);
+    const used = client.startSession();
+    const db = client.db("retry");
+    const write = { insert: "driven", documents: [{ _id: 1 }], txnNumber: Long.fromNumber(9) };
+    try {
+        await db.command(write, { session: used });
+        for (let i = 0; i < 4; i++) {
+            await server.advance(29 * MINUTE_MS);
+            await server.purge();
+            await db.collection("driven").findOne({}, { session: used });
+        }
+        equal((await db.command(write, { session: used })).writeErrors, undefined);
+        await fails(14, db.command({ refreshSessions: [{ id: 5 }] }));
+        await fails(14, db.command({ refreshSessions: used.id }));
+        equal((await db.command({ refreshSessions: [used.id] })).ok, 1);
+        equal((await db.command({ endSessions: [used.id] })).ok, 1);
+    } finally {
+        await used.endSession();
+        await client.close();
+    }
+});
+
 run({
     before: async () => {
         server = await start({ options: ["--mongo", "127.0.0.1:0"] });
-        wire = new Wire(server.mongoUrl);
+        wire = new Wire(server.mongoUrl, "retry");
     },
     after: async () => {
         wire?.close();

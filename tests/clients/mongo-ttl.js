@@ -227,6 +227,43 @@ test("M-7 the purger's removals are in the profile while it is on", async () => 
     equal([rows.reduce((n, row) => n + row.ndeleted, 0), rows[0]?.op], [2, "remove"]);
 });
 
+// ---- M-8: one purger --------------------------------------------------------------------------------
+
+test("M-8 one server purges: its data are closed to every other one, and who takes them over goes on", async () => {
+    const first = await start({ options: ["--mongo", "127.0.0.1:0"] });
+    const others = [new MongoClient(first.mongoUrl), new MongoClient(first.mongoUrl)];
+    try {
+        const [c, seen] = others.map((other) => other.db("one").collection("c"));
+        const { set, members } = await others[0].db("admin").command({ replSetGetStatus: 1 });
+        equal([members.map(({ stateStr }) => stateStr), typeof set], [["PRIMARY"], "string"]);
+        await c.createIndex({ d: 1 }, { expireAfterSeconds: 10 });
+        const now = await first.advance(0);
+        await c.insertMany([{ _id: 1, d: new Date(now) }, { _id: 2, d: new Date(now + HOUR_MS) }, { _id: 3 }]);
+        const refused = await start({ data: first.data }).catch((error) => error.message);
+        ok(/ended with [1-9].*another server is using/.test(refused), `a second server: ${refused}`);
+        await first.advance(10000);
+        await first.purge();
+        equal(await ids(seen), [2, 3], "others see them go");
+        const { metrics } = await others[1].db("admin").command({ serverStatus: 1 });
+        equal(metrics.ttl.deletedDocuments, 1, "once");
+        await first.kill();
+    } finally {
+        for (const other of others) await other.close();
+    }
+    const second = await start({ data: first.data, options: ["--mongo", "127.0.0.1:0"] });
+    const heir = new MongoClient(second.mongoUrl);
+    try {
+        await second.advance(HOUR_MS + 10000);
+        await second.purge();
+        equal(await ids(heir.db("one").collection("c")), [3]);
+        const { metrics } = await heir.db("admin").command({ serverStatus: 1 });
+        equal(metrics.ttl.deletedDocuments, 1, "what was purged before is not purged again");
+    } finally {
+        await heir.close();
+    }
+    equal(await second.stop(), 0);
+});
+
 // ---- M-9: an index like any other -------------------------------------------------------------------
 
 test("M-9 a TTL index serves queries, sorts and hints, and a hidden one still expires", async () => {

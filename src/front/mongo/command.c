@@ -276,6 +276,7 @@ static status run(struct command *command)
     TRY(check_version(command, generic[GENERIC_VERSION], generic[GENERIC_STRICT]));
     TRY(read_time_limit(command, generic[GENERIC_TIME_LIMIT]));
     TRY(read_session(command, generic));
+    lsid_use(command);
     if (!command->row->handler)
         return command_fail(command, ERROR_CommandNotSupported, "mayfly does not support %s: %s",
                             command->row->name, command->row->help);

@@ -13,6 +13,7 @@
 #include "front/mongo/ttl.h"
 
 struct counters;
+struct lsid_table;
 struct multi_table;
 struct retry_table;
 struct stream_table;
@@ -39,6 +40,7 @@ struct mongo {
     uint8_t process_id[OBJECT_ID_BYTES];
     uint8_t login_seed[32]; /* of the salts of users that are not there */
     struct stream_table *streams;
+    struct lsid_table *sessions;
     struct retry_table *retries;
     struct multi_table *multis;
     struct tail_bells tails;

@@ -1,5 +1,5 @@
 /* Lsid: logical sessions. A session is a number that the client makes up; the server keeps nothing of it
- * but its cursors and its transaction.
+ * but its cursors, its transaction, and when it was used (lsid_table.c).
  *
  * Keeps: whoever is logged in has sessions of their own, whatever numbers they send.
  * Threads: the command's. */
@@ -97,16 +97,37 @@ static status join(struct command *command, bytes uuid, bytes owner, bytes *out)
     return owner.len == 0 ? STATUS_OK : arena_join(command->arena, uuid, owner, out);
 }
 
-status lsid_take(struct command *command, bytes lsid)
+/* One of the sessions of who asks. */
+static status read_own(struct command *command, const char *where, bytes lsid, bytes *out)
 {
     bytes own = login_digest(command->session), owner = own, uuid;
 
-    TRY(read_lsid(command, "lsid", lsid, &uuid, &owner));
+    TRY(read_lsid(command, where, lsid, &uuid, &owner));
     if (own.len > 0 && !bytes_equal(own, owner))
         return command_fail(command, ERROR_Unauthorized,
-                            "not authorized to use the session of another user: lsid.uid is not "
-                            "the digest of who is logged in; leave it out");
-    return join(command, uuid, own, &command->session_id);
+                            "not authorized to use the session of another user: %s.uid is not "
+                            "the digest of who is logged in; leave it out",
+                            where);
+    return join(command, uuid, own, out);
+}
+
+status lsid_take(struct command *command, bytes lsid)
+{
+    return read_own(command, "lsid", lsid, &command->session_id);
+}
+
+void lsid_use(struct command *command)
+{
+    bool is_numbered = command->multi != MULTI_NONE ||
+                       (command->has_txn_number && (command->row->traits & TRAIT_RETRYABLE));
+    bool is_stranger = command->session_id.len == LSID_UUID_BYTES &&
+                       atomic_load(&command->face->has_users);
+
+    if (command->session_id.len == 0 || is_stranger)
+        return;
+    lsid_touch(command->face->sessions, command->session_id,
+               is_numbered ? command->txn_number : INT64_MIN,
+               clock_now(engine_clock(command->face->engine)));
 }
 
 void lsid_append(struct buffer *out, const char *name, bytes session_id)
@@ -180,78 +201,130 @@ static void end_sessions(struct command *command, const struct lsid_pattern *pat
 {
     stream_end_sessions(command->face->streams, pattern);
     multi_end_sessions(command->face->multis, pattern);
+    lsid_end(command->face->sessions, pattern);
     if (command->row->name[0] == 'k')
         kill_running(command, pattern);
 }
 
-static status check_list(struct command *command, struct field field)
+/* ---- lists of sessions ------------------------------------------------------------------------------ */
+
+/* What a list names, in the order of the list. Nothing is done before all of it was read. */
+struct patterns {
+    struct lsid_pattern *rows;
+    size_t count;
+};
+typedef status pattern_reader(struct command *command, bytes row, struct patterns *out);
+
+/* As "killSessions.2". */
+static const char *name_row(struct command *command, const char *list, bytes index)
 {
-    if (field.value.type == VALUE_DOCUMENT)
-        return STATUS_OK;
-    return command_fail(command, ERROR_TypeMismatch, "%s takes an array of objects, not of %s",
-                        command->row->name, value_type_name(field.value.type));
+    const char *name = arena_format(command->arena, "%s.%.*s", list, (int)index.len,
+                                    (const char *)index.data);
+
+    return name ? name : list;
 }
 
-typedef status ender(struct command *command, bytes row);
+static status read_row(struct command *command, const char *list, struct field field,
+                       pattern_reader *read, struct patterns *out)
+{
+    if (out->count == LIMIT_SESSIONS_NAMED)
+        return command_fail(command, ERROR_TooManyLogicalSessions,
+                            "%s names more than %d sessions; send them in several commands",
+                            command->row->name, LIMIT_SESSIONS_NAMED);
+    if (field.value.type != VALUE_DOCUMENT)
+        return command_fail(command, ERROR_TypeMismatch,
+                            "BSON field '%s' is the wrong type '%s', expected type 'object'",
+                            name_row(command, list, field.name), value_type_name(field.value.type));
+    return read(command, value_document(field.value), out);
+}
+
+static status read_rows(struct command *command, const char *list, bytes rows, pattern_reader *read,
+                        struct patterns *out)
+{
+    struct document_walk walk = document_fields(rows);
+    struct field field;
+
+    while (document_next(&walk, &field))
+        TRY(read_row(command, list, field, read, out));
+    return STATUS_OK;
+}
+
+static status read_list(struct command *command, pattern_reader *read, struct patterns *out)
+{
+    const char *name = command->row->name;
+
+    *out = (struct patterns){ 0 };
+    if (command->target.type != VALUE_ARRAY)
+        return command_fail(command, ERROR_TypeMismatch,
+                            "BSON field '%s' is the wrong type '%s', expected type 'array'", name,
+                            value_type_name(command->target.type));
+    TRY(command_arguments(command, NULL, 0, NULL));
+    TRY(ARENA_NEW(command->arena, LIMIT_SESSIONS_NAMED, &out->rows));
+    return read_rows(command, name, value_document(command->target), read, out);
+}
 
 /* Each row of the list; `all` where the list is empty, if that stands for something. */
-static status end_listed(struct command *command, ender *end, const struct lsid_pattern *all)
+static status end_listed(struct command *command, pattern_reader *read,
+                         const struct lsid_pattern *all)
 {
-    struct field field;
-    size_t count = 0;
+    struct patterns patterns;
 
-    if (command->target.type != VALUE_ARRAY)
-        return command_fail(command, ERROR_TypeMismatch, "%s takes an array of sessions, not %s",
-                            command->row->name, value_type_name(command->target.type));
-    struct document_walk walk = document_fields(value_document(command->target));
-    for (; document_next(&walk, &field); count++) {
-        TRY(check_list(command, field));
-        TRY(end(command, value_document(field.value)));
-    }
-    if (count == 0 && all)
+    TRY(read_list(command, read, &patterns));
+    for (size_t i = 0; i < patterns.count; i++)
+        end_sessions(command, &patterns.rows[i]);
+    if (patterns.count == 0 && all)
         end_sessions(command, all);
     tail_ring_all(command->face); /* cursors that wait look whether they were ended */
     return STATUS_OK;
 }
 
-/* One of the sessions of who asks. */
-static status end_own(struct command *command, bytes row)
+static status read_session(struct command *command, bytes row, struct patterns *out)
 {
-    bytes own = login_digest(command->session), owner = own, uuid;
-    struct lsid_pattern pattern = { 0 };
+    struct lsid_pattern *pattern = &out->rows[out->count];
 
-    TRY(read_lsid(command, command->row->name, row, &uuid, &owner));
-    TRY(join(command, uuid, own, &pattern.session_id));
-    end_sessions(command, &pattern);
+    *pattern = (struct lsid_pattern){ 0 };
+    TRY(read_own(command, command->row->name, row, &pattern->session_id));
+    out->count++;
     return STATUS_OK;
 }
 
 status serve_end_sessions(struct command *command)
 {
-    return end_listed(command, end_own, NULL);
+    return end_listed(command, read_session, NULL);
 }
 
 status serve_kill_sessions(struct command *command)
 {
     struct lsid_pattern own = { .owner = login_digest(command->session) };
 
-    return end_listed(command, end_own, &own);
+    return end_listed(command, read_session, &own);
+}
+
+status serve_refresh_sessions(struct command *command)
+{
+    time_ms now = clock_now(engine_clock(command->face->engine));
+    struct patterns patterns;
+
+    TRY(read_list(command, read_session, &patterns));
+    for (size_t i = 0; i < patterns.count; i++)
+        lsid_touch(command->face->sessions, patterns.rows[i].session_id, INT64_MIN, now);
+    return STATUS_OK;
 }
 
 /* { user, db }: all sessions of a user. */
-static status end_of_user(struct command *command, bytes row)
+static status read_user(struct command *command, bytes row, struct patterns *out)
 {
     static const struct argument table[] = {
         {"user", ARGUMENT_TEXT, true},
         { "db",  ARGUMENT_TEXT, true},
     };
     struct value given[ARRAY_COUNT(table)];
-    uint8_t digest[LSID_OWNER_BYTES];
-    struct lsid_pattern pattern = { .owner = bytes_of(digest, sizeof(digest)) };
+    uint8_t *digest;
 
     TRY(command_fields(command, command->row->name, row, table, ARRAY_COUNT(table), given));
+    TRY(ARENA_NEW(command->arena, LSID_OWNER_BYTES, &digest));
     lsid_digest(value_text(given[0]), value_text(given[1]), digest);
-    end_sessions(command, &pattern);
+    out->rows[out->count++] = (struct lsid_pattern){ .owner = bytes_of(digest, LSID_OWNER_BYTES) };
     return STATUS_OK;
 }
 
@@ -259,23 +332,11 @@ status serve_kill_all_sessions(struct command *command)
 {
     static const struct lsid_pattern all = { 0 };
 
-    return end_listed(command, end_of_user, &all);
-}
-
-static status end_users(struct command *command, bytes list)
-{
-    struct document_walk walk = document_fields(list);
-    struct field field;
-
-    while (document_next(&walk, &field)) {
-        TRY(check_list(command, field));
-        TRY(end_of_user(command, value_document(field.value)));
-    }
-    return STATUS_OK;
+    return end_listed(command, read_user, &all);
 }
 
 /* { lsid: { id, uid } }, { uid } or { users: [{ user, db }] }. */
-static status end_fitting(struct command *command, bytes row)
+static status read_pattern(struct command *command, bytes row, struct patterns *out)
 {
     static const struct argument table[] = {
         {"lsid",   ARGUMENT_DOCUMENT, false},
@@ -297,14 +358,14 @@ static status end_fitting(struct command *command, bytes row)
                             "this one has %zu",
                             count);
     if (given[USERS].type == VALUE_ARRAY)
-        return end_users(command, value_document(given[USERS]));
+        return read_rows(command, "users", value_document(given[USERS]), read_user, out);
     if (given[UID].type != VALUE_MISSING) {
         TRY(read_owner(command, command->row->name, given[UID], &pattern.owner));
     } else {
         TRY(read_lsid(command, "lsid", value_document(given[LSID]), &uuid, &owner));
         TRY(join(command, uuid, owner, &pattern.session_id));
     }
-    end_sessions(command, &pattern);
+    out->rows[out->count++] = pattern;
     return STATUS_OK;
 }
 
@@ -312,7 +373,7 @@ status serve_kill_sessions_by_pattern(struct command *command)
 {
     static const struct lsid_pattern all = { 0 };
 
-    return end_listed(command, end_fitting, &all);
+    return end_listed(command, read_pattern, &all);
 }
 
 /* ---- starting --------------------------------------------------------------------------------------- */

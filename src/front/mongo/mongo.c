@@ -38,11 +38,13 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     tail_open(face);
     profiler_open(&face->profiler);
     face->streams = stream_table_open();
+    face->sessions = lsid_table_open(face->started_at);
     face->retries = retry_table_open();
     face->counters = counters_open();
     face->multis = multi_table_open();
     face->top = top_table_open();
-    if (!face->streams || !face->retries || !face->counters || !face->multis || !face->top) {
+    if (!face->streams || !face->sessions || !face->retries || !face->counters || !face->multis ||
+        !face->top) {
         mongo_close(face);
         return status_of(OUT_OF_MEMORY, "no memory for cursors and sessions");
     }
@@ -51,6 +53,7 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
         mongo_close(face);
         return s;
     }
+    engine_keep_notes(face->engine, retry_is_needed, face);
     *out = face;
     return STATUS_OK;
 }
@@ -59,8 +62,11 @@ void mongo_close(struct mongo *face)
 {
     if (!face)
         return;
+    engine_keep_notes(face->engine, NULL, NULL);
     if (face->streams)
         stream_table_close(face->streams);
+    if (face->sessions)
+        lsid_table_close(face->sessions);
     if (face->retries)
         retry_table_close(face->retries);
     if (face->multis)

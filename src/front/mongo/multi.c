@@ -37,7 +37,6 @@ struct multi_entry {
     struct transaction *transaction; /* while IN_PROGRESS */
     bool is_running;
     bool is_doomed; /* to be aborted when the running statement ends */
-    time_ms used_at;
 
     /* Of the transaction, to be shown. */
     time_ms started_at;
@@ -144,15 +143,16 @@ static struct multi_entry **find_place(struct multi_table *table, bytes id)
     return at;
 }
 
-static bool is_old(const struct multi_entry *entry, bool is_full, time_ms now)
+static bool is_old(const struct multi_entry *entry, struct lsid_table *sessions, bool is_full,
+                   time_ms now)
 {
-    return !entry->is_running &&
-           (int64_sub_saturating(now, entry->used_at) >= LIMIT_LOGICAL_SESSION_MINUTES * 60000 ||
-            (is_full && entry->state != STATE_IN_PROGRESS));
+    return !entry->is_running && (!lsid_lives(sessions, bytes_of(entry->id, entry->id_len), now) ||
+                                  (is_full && entry->state != STATE_IN_PROGRESS));
 }
 
 /* Takes old entries out of one bucket, so that all are looked at in turn; past the limit out of all. */
-static struct multi_entry *sweep(struct multi_table *table, time_ms now)
+static struct multi_entry *sweep(struct multi_table *table, struct lsid_table *sessions,
+                                 time_ms now)
 {
     bool is_full = atomic_load(&table->count) >= LIMIT_RETRYABLE_SESSIONS;
     struct multi_entry *gone = NULL;
@@ -161,7 +161,7 @@ static struct multi_entry *sweep(struct multi_table *table, time_ms now)
         struct multi_entry **at = &table->buckets[table->sweep_at++ % BUCKETS];
         while (*at) {
             struct multi_entry *entry = *at;
-            if (!is_old(entry, is_full, now)) {
+            if (!is_old(entry, sessions, is_full, now)) {
                 at = &entry->next;
                 continue;
             }
@@ -305,13 +305,12 @@ static status claim_marked(struct command *command)
 
     if (!fresh)
         return status_of(OUT_OF_MEMORY, "no memory for another session");
-    fresh->used_at = now;
     if (!block_begin()) {
         give(fresh);
         return status_of(BUSY, "too many requests wait; try again");
     }
     pthread_mutex_lock(&table->lock);
-    gone = sweep(table, now);
+    gone = sweep(table, command->face->sessions, now);
     status s = claim(command, fresh, &old);
     bool is_used = *find_place(table, command->session_id) == fresh;
     pthread_mutex_unlock(&table->lock);
@@ -339,12 +338,25 @@ static status begin(struct command *command)
     return STATUS_OK;
 }
 
+static const bytes note_mark = BYTES_LITERAL("transaction ");
+
+bool multi_read_note(bytes key, bytes *session_out, int64_t *number_out)
+{
+    size_t head = note_mark.len + sizeof(*number_out);
+
+    if (key.len < head + LSID_UUID_BYTES || !bytes_starts_with(key, note_mark))
+        return false;
+    memcpy(number_out, key.data + note_mark.len, sizeof(*number_out));
+    *session_out = bytes_from(key, head);
+    return true;
+}
+
 /* What is kept with the last write of a commit: that this number of the session was committed. */
 static status make_note(struct command *command, struct write_note *out)
 {
     struct buffer key = buffer_in(command->arena);
 
-    buffer_append_text(&key, "transaction ");
+    buffer_append(&key, note_mark);
     buffer_append(&key, bytes_of(&command->txn_number, sizeof(command->txn_number)));
     buffer_append(&key, command->session_id);
     *out = (struct write_note){ .value = BYTES_LITERAL("c") };
@@ -406,7 +418,6 @@ void multi_leave(struct command *command, bool has_failed)
 {
     struct multi_table *table = command->face->multis;
     struct multi_entry *entry = command->multi_entry;
-    time_ms now = clock_now(engine_clock(command->face->engine));
     struct transaction *over = NULL;
 
     if (!entry)
@@ -420,7 +431,6 @@ void multi_leave(struct command *command, bool has_failed)
         entry->transaction = NULL;
     }
     entry->is_running = entry->is_doomed = false;
-    entry->used_at = now;
     entry->active_us += (clock_stopwatch_ns() - command->watch_ns) / 1000;
     pthread_cond_broadcast(&table->is_ended);
     pthread_mutex_unlock(&table->lock);
@@ -550,7 +560,10 @@ void multi_end_sessions(struct multi_table *table, const struct lsid_pattern *pa
     if (atomic_load(&table->count) == 0)
         return;
     pthread_mutex_lock(&table->lock);
-    for (size_t i = 0; i < BUCKETS; i++) {
+    size_t first = 0, end = BUCKETS;
+    if (pattern->session_id.len > 0)
+        end = 1 + (first = bytes_hash(pattern->session_id, 0) % BUCKETS);
+    for (size_t i = first; i < end; i++) {
         for (struct multi_entry *entry = table->buckets[i]; entry; entry = entry->next) {
             if (lsid_fits(pattern, bytes_of(entry->id, entry->id_len)))
                 end_entry(entry);

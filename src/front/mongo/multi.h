@@ -32,6 +32,8 @@ MUST_USE status multi_meet_write(struct command *command);
 void multi_end_sessions(struct multi_table *table, const struct lsid_pattern *pattern);
 /* The row of each that waits for its next statement, for $currentOp; of who asks only, or of all. */
 void multi_append_idle(struct command *command, bool is_all, struct buffer *out);
+/* Is this the key of the note that a transaction leaves? Then of which. */
+bool multi_read_note(bytes key, bytes *session_out, int64_t *number_out);
 /* How many are under way. */
 size_t multi_count(struct multi_table *table);
 /* From now on nobody starts one, and those that are open end. */

@@ -8,9 +8,11 @@
  *
  *   IDLE -> RUNNING [retry_begin]   RUNNING -> IDLE [retry_end]
  *
- * Threads: a lock, held for a search in one bucket; nothing is called under it. Whoever waits for
+ * Threads: a lock, held for a search in one bucket; under it only the table of sessions is asked. Whoever waits for
  * a RUNNING write waits on a condition. */
 #include "front/mongo/retry.h"
+
+#include "front/mongo/lsid.h"
 
 /* Whoever waits looks now and then whether it was killed. */
 enum { BUCKETS = 4096, WAIT_MS = 30 * 1000, LOOK_EVERY_MS = 20 };
@@ -22,7 +24,6 @@ struct entry {
     int64_t number;
     bool is_running;
     bool is_known; /* the number is the newest, wherever it was written */
-    time_ms used_at;
 };
 
 struct retry_table {
@@ -78,7 +79,7 @@ static struct entry **find_place(struct retry_table *table, bytes lsid)
 
 /* Old ones of one bucket go at each new one, so that all are looked at in turn. Past the limit age does
  * not matter. */
-static void sweep(struct retry_table *table, time_ms now)
+static void sweep(struct retry_table *table, struct lsid_table *sessions, time_ms now)
 {
     bool is_full = table->count >= LIMIT_RETRYABLE_SESSIONS;
     size_t buckets = is_full ? BUCKETS : 1;
@@ -87,8 +88,8 @@ static void sweep(struct retry_table *table, time_ms now)
         struct entry **at = &table->buckets[table->sweep_at++ % BUCKETS];
         while (*at) {
             struct entry *entry = *at;
-            int64_t age = int64_sub_saturating(now, entry->used_at);
-            if (!entry->is_running && (is_full || age >= LIMIT_LOGICAL_SESSION_MINUTES * 60000)) {
+            if (!entry->is_running &&
+                (is_full || !lsid_lives(sessions, bytes_of(entry->lsid, entry->lsid_len), now))) {
                 *at = entry->next;
                 give(table, entry);
             } else {
@@ -100,9 +101,10 @@ static void sweep(struct retry_table *table, time_ms now)
     }
 }
 
-static struct entry *add_entry(struct retry_table *table, bytes lsid, time_ms now)
+static struct entry *add_entry(struct retry_table *table, struct lsid_table *sessions, bytes lsid,
+                               time_ms now)
 {
-    sweep(table, now);
+    sweep(table, sessions, now);
     struct entry *entry = memory_take_zeroed(1, sizeof(*entry));
     uint8_t *copy = memory_take(lsid.len + 1);
     if (!entry || !copy) {
@@ -131,7 +133,7 @@ static enum outcome enter(struct retry_table *table, struct command *command, by
     struct entry *entry = *find_place(table, session);
 
     if (!entry)
-        entry = add_entry(table, session, command->request.now);
+        entry = add_entry(table, command->face->sessions, session, command->request.now);
     if (!entry)
         return OUTCOME_NO_MEMORY;
     *newest_out = entry->number;
@@ -140,7 +142,6 @@ static enum outcome enter(struct retry_table *table, struct command *command, by
     if (entry->is_running)
         return OUTCOME_WAIT;
     bool is_new = entry->is_known && command->txn_number > entry->number;
-    entry->used_at = command->request.now;
     entry->number = command->txn_number;
     entry->is_running = true;
     return is_new ? OUTCOME_RUN : OUTCOME_LOOK;

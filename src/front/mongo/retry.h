@@ -35,5 +35,8 @@ bool retry_is_done(const struct command *command, size_t statement, bytes *resul
  * an empty one. Nothing happens in a write without a number. */
 MUST_USE status retry_note(struct command *command, struct write_op *op, size_t first, size_t count,
                            bytes result);
+/* Is the note, of a retryable write or of a transaction, of a session that may still ask for it? A note_keeper of the
+ * face. */
+bool retry_is_needed(void *face, bytes key, bytes value);
 
 #endif

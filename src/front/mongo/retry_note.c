@@ -16,6 +16,7 @@
 #include "front/mongo/retry.h"
 
 #include "front/mongo/handlers.h"
+#include "front/mongo/multi.h"
 
 #include <stdlib.h>
 
@@ -182,6 +183,19 @@ status retry_look(struct command *command, bytes session, int64_t *newest_out)
     if (command->target.type != VALUE_STRING)
         return STATUS_OK;
     return look_in(command, value_text(command->target), session, newest_out);
+}
+
+bool retry_is_needed(void *context, bytes key, bytes value)
+{
+    const struct mongo *face = context;
+    time_ms now = clock_now(engine_clock(face->engine));
+    struct retry_done done;
+    bytes session = key;
+    int64_t number;
+
+    if (!multi_read_note(key, &session, &number) && !read_note(value, &number, &done))
+        return false;
+    return lsid_needs(face->sessions, session, number, now);
 }
 
 /* ---- noting ----------------------------------------------------------------------------------------- */

@@ -83,6 +83,7 @@ class Server {
             return;
         }
         clearTimeout(timer);
+        running.delete(this);
         throw new Error(`no ready line; ended with ${await this.ended}: ${this.errors}`);
     }
 

@@ -169,3 +169,92 @@ TEST(note, and_document_are_both_there_or_both_not_whatever_call_fails)
         world_close(&w);
     }
 }
+
+/* ---- keeping ---------------------------------------------------------------------------------------- */
+
+struct keeper {
+    char wanted; /* first byte of the values that are needed */
+    size_t asked;
+};
+
+static bool is_wanted(void *context, bytes key, bytes value)
+{
+    struct keeper *keeper = context;
+
+    CHECK_BYTES(key, KEY, "");
+    keeper->asked++;
+    return value.data[0] == (uint8_t)keeper->wanted;
+}
+
+TEST(note, that_somebody_needs_is_kept_and_the_others_go)
+{
+    EACH_BACKING(backing)
+    {
+        struct write_note notes[] = { note_of(0, "a"), note_of(1, "b"), note_of(2, "a") };
+        struct keeper keeper = { .wanted = 'a' };
+        struct world w;
+
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "");
+        engine_keep_notes(w.engine, is_wanted, &keeper);
+        for (int i = 0; i < 3; i++)
+            CHECK_EQ(insert_noted(&w, i, &notes[i]), OK, "");
+        for (int i = 0; i < 5; i++) {
+            world_pass(&w, 2 * LIMIT_NOTE_MS);
+            world_purge(&w);
+            CHECK_STRING(notes_of(&w, KEY), "0=a 2=a");
+        }
+        CHECK_EQ(keeper.asked, 3 + 4 * 2, "each one once in its life");
+        keeper.wanted = 'n';
+        world_pass(&w, 2 * LIMIT_NOTE_MS);
+        world_purge(&w);
+        CHECK_STRING(notes_of(&w, KEY), "");
+        world_close(&w);
+    }
+}
+
+TEST(note, that_is_kept_never_takes_the_place_of_a_younger_one)
+{
+    struct write_note old = note_of(0, "a old"), young = note_of(0, "a young");
+    struct keeper keeper = { .wanted = 'a' };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "");
+    CHECK_EQ(insert_noted(&w, 1, &old), OK, "");
+    world_pass(&w, 2 * LIMIT_NOTE_MS);
+    CHECK_EQ(insert_noted(&w, 2, &young), OK, "");
+    engine_keep_notes(w.engine, is_wanted, &keeper);
+    world_purge(&w);
+    CHECK_STRING(notes_of(&w, KEY), "0=a young");
+    world_close(&w);
+}
+
+TEST(note, is_kept_however_many_there_are)
+{
+    enum { COUNT = 2500, BYTES = 4000 };
+    struct keeper keeper = { .wanted = 'a' };
+    char value[BYTES + 1];
+    struct world w;
+
+    memset(value, 'a', BYTES);
+    value[BYTES] = 0;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "");
+    for (int i = 0; i < COUNT; i++) {
+        struct write_note note = note_of((uint32_t)i, i % 2 ? value : "b");
+        CHECK_EQ(insert_noted(&w, i, &note), OK, "");
+    }
+    engine_keep_notes(w.engine, is_wanted, &keeper);
+    world_pass(&w, 2 * LIMIT_NOTE_MS);
+    world_purge(&w);
+    CHECK_EQ(keeper.asked, COUNT, "");
+    struct request request = world_begin(&w);
+    struct note *notes;
+    size_t count;
+    CHECK_OK(note_find(&request, world_find(&request, "c"), KEY, &notes, &count));
+    CHECK_EQ(count, COUNT / 2, "");
+    CHECK_EQ(notes[COUNT / 2 - 1].value.len, BYTES, "");
+    world_end(&request);
+    world_close(&w);
+}
