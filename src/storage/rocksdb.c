@@ -50,6 +50,7 @@ static void rocks_close(struct storage *storage)
             rocksdb_column_family_handle_destroy(rocks->spaces[i]);
         rocksdb_close(rocks->db);
     }
+    raw_shelf_close(&rocks->shelf);
     graves_close(rocks->graves);
     ASSERT(atomic_load(&rocks->sweeps_running) == 0);
     if (rocks->options[0] != NULL)
@@ -101,6 +102,7 @@ static struct rocksdb_storage *rocks_make(const struct storage_options *options)
     rocks->sweeper = options->sweeper;
     rocks->is_read_only = options->is_read_only;
     rocks->directory_fd = -1;
+    raw_shelf_open(&rocks->shelf);
     atomic_store(&rocks->sweeps_running, 0);
     rocks->path = memory_take(path_size);
     ASSERT(rocks->path != NULL);

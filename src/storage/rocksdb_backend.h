@@ -5,8 +5,9 @@
  *     rocksdb_hooks.c     what RocksDB calls: counters are added, garbage is swept
  *     rocksdb_read.c      views, gets, scans
  *     rocksdb_part.c      how a range may be shared out
- *     rocksdb_raw.c       long scans of documents from the files themselves (rocksdb_table.c, sst.c,
- *                         rocksdb_graves.c)
+ *     rocksdb_raw.c       long scans of documents from the files themselves (rocksdb_table.c)
+ *     rocksdb_get.c       single documents from the files themselves
+ *     rocksdb_files.c     which files there are (rocksdb_sorted.c, sst.c), and rocksdb_graves.c what is not in them
  *     rocksdb_write.c     batches and commits
  *     rocksdb_space.c     giving space back, and how much there is
  *     rocksdb_copy.c      a second database from the files of the first */
@@ -18,6 +19,7 @@
 
 #include "storage/backend.h"
 #include "storage/full_key.h"
+#include "storage/rocksdb_files.h"
 
 struct rocksdb_storage {
     struct storage base;
@@ -35,7 +37,8 @@ struct rocksdb_storage {
     rocksdb_readoptions_t *read_newest, *pass_newest; /* the second keeps nothing in a cache */
     rocksdb_writeoptions_t *write_synced;
 
-    struct graves *graves; /* deletions of documents; NULL if it is read only */
+    struct graves *graves; /* late writes of documents; NULL if it is read only */
+    struct raw_shelf shelf;
     /* Rows of SPACE_BODIES that were written since the last turn of the graves, and when it was last asked whether it
      * is time for one; the committing thread's, see raw_turn(). */
     uint64_t bodies_written, bodies_asked_at;

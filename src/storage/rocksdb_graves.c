@@ -1,13 +1,16 @@
-/* Graves: which keys may have been deleted lately.
+/* Graves: which keys may have been deleted lately, or written.
  *
  * RocksDB's interface shows what is alive in its memory tables, not what was deleted there. Whoever reads its files
  * directly has to know the latter: a row in a file may have been deleted since, and the deletion be in memory still. So
  * every deletion leaves the hash of its key here before it is committed, and is forgotten when it is in a file. To be
  * here proves nothing; such a key has to be looked up.
  *
+ * Keys that are written leave two bits, which is enough to know of most keys in files that no memory table has another
+ * version of them.
+ *
  * There are two lists. A turn forgets the older one, makes the younger one the older, and begins a new one; who calls
  * for a turn has made sure that all of the older one has reached files. Readers hold the lists that they began with, so
- * that a turn takes nothing away from them. A list that is full says so, and readers go another way until two turns
+ * that a turn takes nothing away from them; what is added after a turn they do not see. A list that is full says so, and readers go another way until two turns
  * are over.
  *
  * Threads: one adds and turns (the committing one), any number look; `lock` guards which lists there are and who holds
@@ -22,6 +25,7 @@
 #include <xxhash.h>
 
 enum {
+    WRITTEN_BITS = 1 << 21,
     PLACES = 1 << 17,
     GRAVES_MAX = PLACES / 4 * 3,
     RANGES_MAX = 64,
@@ -44,18 +48,20 @@ struct list {
     _Atomic size_t used;
     _Atomic size_t range_count;
     struct range ranges[RANGES_MAX];
-    _Atomic uint64_t *hashes; /* PLACES, 0: free */
+    _Atomic bool has_written;
+    _Atomic uint64_t *hashes;  /* PLACES, 0: free */
+    _Atomic uint64_t *written; /* WRITTEN_BITS */
 };
 
 struct graves {
     pthread_mutex_t lock;
     struct list *lists[LISTS]; /* the younger one first */
+    _Atomic uint64_t turns;
 };
 
 struct graves_seen {
     struct list *lists[LISTS];
-    bool has_any
-        [LISTS]; /* when it was looked at: what comes later is younger than the reader's view */
+    uint64_t turns; /* when it was looked at */
 };
 
 uint64_t grave_hash(bytes key)
@@ -80,6 +86,8 @@ static struct list *list_open(bool is_full)
     list->holders = 1;
     list->hashes = memory_take_untouched(hashes_size());
     ASSERT(list->hashes != NULL);
+    list->written = memory_take_untouched(WRITTEN_BITS / 8);
+    ASSERT(list->written != NULL);
     atomic_store(&list->is_full, is_full);
     return list;
 }
@@ -90,6 +98,7 @@ static void list_let_go(struct list *list)
     if (--list->holders > 0)
         return;
     memory_give_untouched((void *)list->hashes, hashes_size());
+    memory_give_untouched((void *)list->written, WRITTEN_BITS / 8);
     memory_give(list);
 }
 
@@ -99,6 +108,7 @@ struct graves *graves_open(bool is_complete)
 
     ASSERT(graves != NULL);
     pthread_mutex_init(&graves->lock, NULL);
+    atomic_store(&graves->turns, 0);
     graves->lists[0] = list_open(!is_complete);
     graves->lists[1] = list_open(false);
     return graves;
@@ -164,15 +174,33 @@ void graves_add(struct graves *graves, const struct grave *grave)
         add_range(graves->lists[0], grave->start, grave->end);
 }
 
-bool graves_are_none(const struct graves *graves)
+/* The places of the two bits of a hash. */
+struct bits {
+    size_t word[2];
+    uint64_t bit[2];
+};
+
+static struct bits bits_of(uint64_t hash)
 {
-    for (int i = 0; i < LISTS; i++) {
-        const struct list *list = graves->lists[i];
-        if (atomic_load(&list->used) || atomic_load(&list->range_count) ||
-            atomic_load(&list->is_full))
-            return false;
+    struct bits bits;
+
+    for (int i = 0; i < 2; i++) {
+        const size_t place = (size_t)(i ? hash >> 32 : hash) % WRITTEN_BITS;
+        bits.word[i] = place / 64;
+        bits.bit[i] = UINT64_C(1) << place % 64;
     }
-    return true;
+    return bits;
+}
+
+void graves_add_written(struct graves *graves, uint64_t hash)
+{
+    struct list *list = graves->lists[0];
+    const struct bits bits = bits_of(hash);
+
+    for (int i = 0; i < 2; i++)
+        atomic_fetch_or_explicit(&list->written[bits.word[i]], bits.bit[i], memory_order_release);
+    if (!atomic_load_explicit(&list->has_written, memory_order_relaxed))
+        atomic_store(&list->has_written, true);
 }
 
 void graves_turn(struct graves *graves)
@@ -183,15 +211,29 @@ void graves_turn(struct graves *graves)
     list_let_go(graves->lists[1]);
     graves->lists[1] = graves->lists[0];
     graves->lists[0] = fresh;
+    atomic_fetch_add(&graves->turns, 1);
     pthread_mutex_unlock(&graves->lock);
 }
 
 /* ---- looking -------------------------------------------------------------------------------------- */
 
+static bool is_any_full(const struct graves_seen *seen)
+{
+    for (int i = 0; i < LISTS; i++) {
+        if (atomic_load(&seen->lists[i]->is_full))
+            return true;
+    }
+    return false;
+}
+
+bool graves_are_fresh(struct graves *graves, const struct graves_seen *seen)
+{
+    return seen->turns == atomic_load(&graves->turns) && !is_any_full(seen);
+}
+
 struct graves_seen *graves_look(struct graves *graves)
 {
     struct graves_seen *seen = memory_take(sizeof(*seen));
-    bool is_full = false;
 
     if (!seen)
         return NULL;
@@ -199,12 +241,10 @@ struct graves_seen *graves_look(struct graves *graves)
     for (int i = 0; i < LISTS; i++) {
         seen->lists[i] = graves->lists[i];
         seen->lists[i]->holders++;
-        seen->has_any[i] = atomic_load(&seen->lists[i]->used) ||
-                           atomic_load(&seen->lists[i]->range_count);
-        is_full = is_full || atomic_load(&seen->lists[i]->is_full);
     }
+    seen->turns = atomic_load(&graves->turns);
     pthread_mutex_unlock(&graves->lock);
-    if (!is_full)
+    if (!is_any_full(seen))
         return seen;
     graves_look_away(graves, seen);
     return NULL;
@@ -247,15 +287,42 @@ static bool is_in_range(const struct list *list, bytes key)
     return false;
 }
 
+static bool has_grave(const struct list *list, bytes key, uint64_t hash)
+{
+    return (atomic_load(&list->used) && has_hash(list, hash)) || is_in_range(list, key);
+}
+
 bool graves_suspect(const struct graves_seen *seen, bytes key)
 {
     uint64_t hash = 0;
 
     for (int i = 0; i < LISTS; i++) {
-        if (!seen->has_any[i])
-            continue;
-        hash = hash ? hash : grave_hash(key);
-        if (has_hash(seen->lists[i], hash) || is_in_range(seen->lists[i], key))
+        const struct list *list = seen->lists[i];
+        if (!hash && atomic_load(&list->used))
+            hash = grave_hash(key);
+        if (has_grave(list, key, hash))
+            return true;
+    }
+    return false;
+}
+
+static bool is_written(const struct list *list, uint64_t hash)
+{
+    const struct bits bits = bits_of(hash);
+
+    return (atomic_load_explicit(&list->written[bits.word[0]], memory_order_acquire) &
+            bits.bit[0]) &&
+           (atomic_load_explicit(&list->written[bits.word[1]], memory_order_acquire) & bits.bit[1]);
+}
+
+bool graves_suspect_any(const struct graves_seen *seen, bytes key)
+{
+    const uint64_t hash = grave_hash(key);
+
+    for (int i = 0; i < LISTS; i++) {
+        const struct list *list = seen->lists[i];
+        if (has_grave(list, key, hash) ||
+            (atomic_load(&list->has_written) && is_written(list, hash)))
             return true;
     }
     return false;

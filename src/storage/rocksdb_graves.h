@@ -1,5 +1,5 @@
-/* Keys of documents that were deleted lately, for whoever reads RocksDB's files without RocksDB. Private to the
- * backend. */
+/* Keys of documents that were written or deleted lately, for whoever reads RocksDB's files without RocksDB. Private to
+ * the backend. */
 #ifndef STORAGE_ROCKSDB_GRAVES_H
 #define STORAGE_ROCKSDB_GRAVES_H
 
@@ -20,15 +20,19 @@ void graves_close(struct graves *graves);
 
 /* Before the commit, by the one thread that commits. */
 void graves_add(struct graves *graves, const struct grave *grave);
-bool graves_are_none(const struct graves *graves);
+void graves_add_written(struct graves *graves, uint64_t hash);
 /* Everything that was added before the last turn is in files by now: forgets it, and begins another turn. */
 void graves_turn(struct graves *graves);
 
-/* What is known at this moment; stays as it is. Owner: handle. NULL: not everything is known. */
+/* What is known at this moment, and what is added until the next turn. Owner: handle. NULL: not everything is known. */
 struct graves_seen;
 struct graves_seen *graves_look(struct graves *graves);
 void graves_look_away(struct graves *graves, struct graves_seen *seen);
+/* Does it still have everything that was added before this call? */
+bool graves_are_fresh(struct graves *graves, const struct graves_seen *seen);
 /* May the key have been deleted lately? */
 bool graves_suspect(const struct graves_seen *seen, bytes key);
+/* May it have been deleted or written lately? */
+bool graves_suspect_any(const struct graves_seen *seen, bytes key);
 
 #endif

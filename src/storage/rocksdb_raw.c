@@ -18,148 +18,23 @@
  * the caller goes on with an iterator where this one stood; so what is damaged is told by RocksDB.
  *
  * Keeps: gives exactly the rows of an iterator over the view.
- * Threads: any; a scan belongs to one at a time. Scans of a view share the list of its files. */
+ * Threads: any; a scan belongs to one at a time. */
 #include "storage/rocksdb_raw.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_table.h"
 
 enum {
-    MEMORY_TABLES = 3,        /* ReadTier: nothing but memory tables */
-    TRIES_MAX = 4,            /* to see one arrangement of files */
-    SOURCES_MAX = 24,         /* files that overlap at one key */
-    LIST_BYTES_MAX = 1 << 26, /* of the names and borders of all files */
+    MEMORY_TABLES = 3, /* ReadTier: nothing but memory tables */
+    TRIES_MAX = 4,     /* to see one arrangement of files */
+    SOURCES_MAX = 24,  /* files that overlap at one key */
     ROWS_PER_TURN = 4096,
 };
 
-/* ---- files ---------------------------------------------------------------------------------------- */
-
-struct raw_file {
-    bytes first, last; /* keys */
-    const char *name;
-};
-
-/* The files of documents in one arrangement, by their first keys. */
-struct raw_files {
-    uint64_t arrangement;
-    unsigned holders; /* the view's lock */
-    struct arena *arena;
-    struct raw_file *files;
-    size_t count;
-    /* What was deleted before the files were listed and may be missing in them; NULL: that is not known. Whoever uses
-     * the list uses these: what is forgotten later is in files that the list does not have. */
-    struct graves *home;
-    struct graves_seen *graves;
-};
-
-static uint64_t property(struct rocksdb_storage *rocks, const char *name)
-{
-    uint64_t value = UINT64_MAX;
-
-    rocksdb_property_int_cf(rocks->db, rocks->spaces[SPACE_BODIES], name, &value);
-    return value;
-}
-
-static uint64_t arrangement_of(struct rocksdb_storage *rocks)
-{
-    return property(rocks, "rocksdb.current-super-version-number");
-}
-
-static int compare_files(const void *a, const void *b)
-{
-    return bytes_compare(((const struct raw_file *)a)->first, ((const struct raw_file *)b)->first);
-}
-
-static status copy_name(struct arena *arena, const char *name, const char **out)
-{
-    bytes copy;
-
-    TRY(arena_copy(arena, bytes_of(name, strlen(name) + 1), &copy));
-    *out = (const char *)copy.data;
-    return STATUS_OK;
-}
-
-static status list_files(struct raw_files *list, const rocksdb_livefiles_t *live)
-{
-    const int count = rocksdb_livefiles_count(live);
-    size_t len;
-
-    TRY(ARENA_NEW(list->arena, (size_t)count + 1, &list->files));
-    for (int i = 0; i < count; i++) {
-        struct raw_file *file = &list->files[list->count];
-        if (strcmp(rocksdb_livefiles_column_family_name(live, i),
-                   rocksdb_space_names[SPACE_BODIES]) != 0)
-            continue;
-        const char *first = rocksdb_livefiles_smallestkey(live, i, &len);
-        TRY(arena_copy(list->arena, bytes_of(first, len), &file->first));
-        const char *last = rocksdb_livefiles_largestkey(live, i, &len);
-        TRY(arena_copy(list->arena, bytes_of(last, len), &file->last));
-        TRY(copy_name(list->arena, rocksdb_livefiles_name(live, i), &file->name));
-        list->count++;
-    }
-    if (list->count > 1)
-        qsort(list->files, list->count, sizeof(*list->files), compare_files);
-    return STATUS_OK;
-}
-
-static struct raw_files *files_open(struct rocksdb_storage *rocks, uint64_t arrangement)
-{
-    struct arena *arena = arena_open(LIST_BYTES_MAX);
-    struct raw_files *list;
-
-    if (!arena)
-        return NULL;
-    struct graves_seen *graves = graves_look(rocks->graves); /* first */
-    const rocksdb_livefiles_t *live = rocksdb_livefiles(rocks->db);
-    status s = ARENA_NEW(arena, 1, &list);
-    if (s.code == OK) {
-        *list = (struct raw_files){ .arrangement = arrangement,
-                                    .holders = 1,
-                                    .arena = arena,
-                                    .home = rocks->graves,
-                                    .graves = graves };
-        s = list_files(list, live);
-    }
-    rocksdb_livefiles_destroy(live);
-    if (s.code == OK)
-        return list;
-    graves_look_away(rocks->graves, graves);
-    arena_close(arena);
-    return NULL;
-}
-
-/* The lock of its view is held. */
-static void files_let_go(struct raw_files *list)
-{
-    if (!list || --list->holders > 0)
-        return;
-    graves_look_away(list->home, list->graves);
-    arena_close(list->arena);
-}
-
-/* Those that the view knows, if nothing has changed since, or a new list. */
-static struct raw_files *files_of(struct rocksdb_storage *rocks, struct raw_view *view,
-                                  uint64_t arrangement)
-{
-    pthread_mutex_lock(&view->lock);
-    if (!view->files || view->files->arrangement != arrangement) {
-        files_let_go(view->files);
-        view->files = files_open(rocks, arrangement);
-    }
-    struct raw_files *list = view->files;
-    if (list)
-        list->holders++;
-    pthread_mutex_unlock(&view->lock);
-    return list;
-}
+/* ---- views ---------------------------------------------------------------------------------------- */
 
 void raw_view_open(struct rocksdb_storage *rocks, struct raw_view *view)
 {
     *view = (struct raw_view){ 0 };
-    pthread_mutex_init(&view->lock, NULL);
     for (int i = 0; i < TRIES_MAX && !view->has_seq; i++) {
         if (view->snapshot)
             rocksdb_release_snapshot(rocks->db, view->snapshot);
@@ -171,14 +46,24 @@ void raw_view_open(struct rocksdb_storage *rocks, struct raw_view *view)
 
 void raw_view_close(struct raw_view *view)
 {
-    files_let_go(view->files);
-    pthread_mutex_destroy(&view->lock);
+    raw_files_let_go(atomic_load(&view->files));
+}
+
+struct raw_files *raw_view_keep(struct raw_view *view, struct raw_files *list)
+{
+    struct raw_files *other = NULL;
+
+    if (!list || atomic_compare_exchange_strong(&view->files, &other, list))
+        return list;
+    raw_files_let_go(list);
+    return other;
 }
 
 /* ---- opening -------------------------------------------------------------------------------------- */
 
 /* A file whose rows may come next. */
 struct source {
+    struct sorted *sorted; /* of the list */
     struct table *table;
     bytes last; /* key of the file: until then its deleted ranges count */
     struct table_row row;
@@ -213,25 +98,34 @@ static void place_at(struct raw_scan *scan, bytes key, bool is_done)
     scan->is_done = is_done;
 }
 
+/* The list of the view if it is that of the arrangement, or another one. */
+static struct raw_files *list_of(struct raw_scan *scan, uint64_t arrangement)
+{
+    struct raw_files *list = atomic_load(&scan->view->files);
+
+    if (!list)
+        list = raw_view_keep(scan->view, raw_files_for_scan(scan->rocks, arrangement));
+    if (!list || list->arrangement != arrangement)
+        return raw_files_for_scan(scan->rocks, arrangement);
+    raw_files_hold(list);
+    return list;
+}
+
 /* Memory tables and files as they are at one moment. */
 static bool pin(struct raw_scan *scan)
 {
     struct rocksdb_storage *rocks = scan->rocks;
 
     for (int i = 0; i < TRIES_MAX; i++) {
-        const uint64_t arrangement = arrangement_of(rocks);
+        const uint64_t arrangement = raw_arrangement(rocks);
         scan->memory = rocksdb_create_iterator_cf(rocks->db, scan->memory_options,
                                                   rocks->spaces[SPACE_BODIES]);
-        scan->list = files_of(rocks, scan->view, arrangement);
-        if (!scan->list)
-            return false;
-        if (arrangement != UINT64_MAX && arrangement == arrangement_of(rocks))
+        scan->list = list_of(scan, arrangement);
+        if (scan->list && arrangement != UINT64_MAX && arrangement == raw_arrangement(rocks))
             return true;
         rocksdb_iter_destroy(scan->memory);
         scan->memory = NULL;
-        pthread_mutex_lock(&scan->view->lock);
-        files_let_go(scan->list);
-        pthread_mutex_unlock(&scan->view->lock);
+        raw_files_let_go(scan->list);
         scan->list = NULL;
     }
     return false;
@@ -257,7 +151,7 @@ struct raw_scan *raw_scan_open(struct rocksdb_storage *rocks, struct raw_view *v
     rocksdb_readoptions_set_read_tier(scan->memory_options, MEMORY_TABLES);
     rocksdb_readoptions_set_iterate_upper_bound(scan->memory_options, chars_of(end), end.len);
     place_at(scan, start, false);
-    if (pin(scan) && scan->list->graves)
+    if (pin(scan))
         return scan;
     raw_scan_close(scan);
     return NULL;
@@ -278,9 +172,7 @@ void raw_scan_close(struct raw_scan *scan)
     drop_sources(scan);
     if (scan->memory)
         rocksdb_iter_destroy(scan->memory);
-    pthread_mutex_lock(&scan->view->lock);
-    files_let_go(scan->list);
-    pthread_mutex_unlock(&scan->view->lock);
+    raw_files_let_go(scan->list);
     rocksdb_readoptions_destroy(scan->memory_options);
     rocksdb_readoptions_destroy(scan->get_options);
     memory_give(scan);
@@ -339,15 +231,16 @@ static void drop_passed(struct raw_scan *scan)
     }
 }
 
-static bool open_file(struct raw_scan *scan, const struct raw_file *file)
+static bool open_file(struct raw_scan *scan, struct raw_file *file)
 {
     struct source *source = &scan->sources[scan->source_count];
-    char path[4096];
+    struct sorted *sorted = scan->source_count < SOURCES_MAX ? raw_file_open(file) : NULL;
 
-    if (scan->source_count == SOURCES_MAX ||
-        (size_t)snprintf(path, sizeof(path), "%s%s", scan->rocks->path, file->name) >= sizeof(path))
+    if (!sorted)
         return false;
-    *source = (struct source){ .last = file->last, .table = raw_table_open(path, scan->end) };
+    *source = (struct source){ .sorted = sorted,
+                               .last = file->last,
+                               .table = raw_table_open(sorted, scan->end) };
     if (!source->table)
         return false;
     scan->source_count++;
@@ -375,7 +268,7 @@ static bool find_source(struct raw_scan *scan, struct source **out)
 {
     *out = least_source(scan);
     while (scan->next_file < scan->list->count) {
-        const struct raw_file *file = &scan->list->files[scan->next_file];
+        struct raw_file *file = &scan->list->files[scan->next_file];
         if (bytes_compare(file->first, scan->end) >= 0 ||
             (*out && bytes_compare(file->first, (*out)->row.key) > 0))
             return true;
@@ -395,7 +288,7 @@ static bool find_source(struct raw_scan *scan, struct source **out)
 static bool is_suspect(const struct raw_scan *scan, bytes key)
 {
     for (size_t i = 0; i < scan->source_count; i++) {
-        if (raw_table_suspects(scan->sources[i].table, key))
+        if (sorted_suspects(scan->sources[i].sorted, key))
             return true;
     }
     return graves_suspect(scan->list->graves, key);
@@ -552,6 +445,14 @@ enum raw_step raw_scan_next(struct raw_scan *scan, bytes *key_out, bytes *value_
 
 /* ---- deletions ------------------------------------------------------------------------------------ */
 
+static uint64_t property(struct rocksdb_storage *rocks, const char *name)
+{
+    uint64_t value = UINT64_MAX;
+
+    rocksdb_property_int_cf(rocks->db, rocks->spaces[SPACE_BODIES], name, &value);
+    return value;
+}
+
 /* Opening has written everything that was in the log to files; if not, nothing is known. */
 void raw_begin(struct rocksdb_storage *rocks)
 {
@@ -573,8 +474,7 @@ static void turn(struct rocksdb_storage *rocks)
 
 void raw_turn(struct rocksdb_storage *rocks, size_t rows)
 {
-    if (rocks->bodies_written - rocks->bodies_asked_at >= ROWS_PER_TURN &&
-        !graves_are_none(rocks->graves))
+    if (rocks->bodies_written - rocks->bodies_asked_at >= ROWS_PER_TURN)
         turn(rocks);
     rocks->bodies_written += rows;
 }

@@ -1,22 +1,27 @@
-/* Long stretches of documents, read from RocksDB's files without its iterators. Private to the backend. */
+/* Documents, read from RocksDB's files without it. Private to the backend. */
 #ifndef STORAGE_ROCKSDB_RAW_H
 #define STORAGE_ROCKSDB_RAW_H
 
-#include <pthread.h>
-
 #include "storage/rocksdb_backend.h"
 
-/* The files of a view, found once; guarded by its lock. All zero but the lock at first. */
-struct raw_files;
+/* A snapshot, and the files that it is read from where RocksDB is not asked. */
 struct raw_view {
     rocksdb_snapshot_t const *snapshot;
-    uint64_t seq; /* of the last commit that it shows */
-    bool has_seq; /* else it cannot be read this way */
-    pthread_mutex_t lock;
-    struct raw_files *files;
+    uint64_t seq;                      /* of the last commit that it shows */
+    bool has_seq;                      /* else it cannot be read this way */
+    _Atomic(struct raw_files *) files; /* NULL until they are needed */
 };
 void raw_view_open(struct rocksdb_storage *rocks, struct raw_view *view);
 void raw_view_close(struct raw_view *view);
+
+/* Gives it a list of files, which is its own from now on, if it has none. Returns the one that it has; borrowed. */
+struct raw_files *raw_view_keep(struct raw_view *view, struct raw_files *list);
+
+/* False: RocksDB has to be asked. Else the row is there. The value is given back by raw_value_release(). */
+bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
+             struct storage_value *out);
+/* Is it a value of raw_get()? Then it is given back. */
+bool raw_value_release(struct storage_value *value);
 
 struct raw_scan;
 /* Rows of SPACE_BODIES with start <= key < end, both borrowed. Owner: handle. NULL if an iterator has to do it. */

@@ -1,6 +1,7 @@
 /* RocksDB reads: views, gets and scans.
  *
- * Long scans of documents read the files themselves (rocksdb_raw.c) as far as they can.
+ * Long scans of documents and gets of single ones read the files themselves (rocksdb_raw.c, rocksdb_get.c) as far as
+ * they can.
  *
  * A get takes no memory of ours for short keys; the value stays pinned where RocksDB has it. A view
  * is a snapshot with the read options that name it. A scan is an iterator that knows its bounds, so
@@ -84,6 +85,11 @@ status rocks_get(struct storage *storage, struct storage_view *view, struct row_
     char *error = NULL;
 
     full_key_make(&full, where.partition, key);
+    if (view != NULL && where.space == SPACE_BODIES &&
+        raw_get(rocks, &view->raw, full_key_bytes(&full), out)) {
+        full_key_release(&full);
+        return STATUS_OK;
+    }
     rocksdb_pinnableslice_t *pin = rocksdb_get_pinned_cf(
         rocks->db, get_options(rocks, view, where.space), rocks->spaces[where.space],
         (const char *)full.data, full.len, &error);
@@ -100,7 +106,8 @@ status rocks_get(struct storage *storage, struct storage_view *view, struct row_
 void rocks_value_release(struct storage *storage, struct storage_value *value)
 {
     (void)storage;
-    rocksdb_pinnableslice_destroy(value->pin);
+    if (!raw_value_release(value))
+        rocksdb_pinnableslice_destroy(value->pin);
 }
 
 /* ---- scans ---------------------------------------------------------------------------------------- */

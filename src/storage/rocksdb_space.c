@@ -20,6 +20,7 @@ static status remove_unused_files(struct rocksdb_storage *rocks)
 {
     char *error = NULL;
 
+    raw_shelf_clear(rocks);
     rocksdb_disable_file_deletions(rocks->db, &error);
     if (error == NULL)
         rocksdb_enable_file_deletions(rocks->db, 0, &error);
@@ -66,6 +67,8 @@ status rocks_drop_range(struct storage *storage, struct row_address where, bytes
         rocksdb_delete_file_in_range_cf(rocks->db, rocks->spaces[where.space],
                                         (const char *)full_start.data, full_start.len,
                                         (const char *)last.data, last.len, &error);
+    if (where.space == SPACE_BODIES)
+        raw_shelf_clear(rocks);
     full_key_release(&full_start);
     full_key_release(&full_end);
     return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "drop_range", error);

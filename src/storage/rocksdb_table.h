@@ -1,13 +1,13 @@
-/* One sorted file of RocksDB, read in order without RocksDB. Private to the backend. */
+/* The rows of one sorted file of RocksDB in order, without RocksDB. Private to the backend. */
 #ifndef STORAGE_ROCKSDB_TABLE_H
 #define STORAGE_ROCKSDB_TABLE_H
 
-#include "storage/sst.h"
+#include "storage/rocksdb_sorted.h"
 
 struct table;
 
-/* Rows up to `end`, which is borrowed. Owner: handle. NULL if it cannot be read this way. */
-struct table *raw_table_open(const char *path, bytes end);
+/* Rows up to `end`, which is borrowed; the file is held. Owner: handle. NULL if it cannot be read this way. */
+struct table *raw_table_open(struct sorted *sorted, bytes end);
 void raw_table_close(struct table *table);
 /* Keys are without the number behind them here. The next row is the first one that is not below `key`. */
 bool raw_table_seek(struct table *table, bytes key);
@@ -18,7 +18,5 @@ struct table_row {
     enum sst_kind kind;
 };
 enum sst_step raw_table_next(struct table *table, struct table_row *out);
-/* Is the key in a range that the file says was deleted? */
-bool raw_table_suspects(const struct table *table, bytes key);
 
 #endif

@@ -19,8 +19,13 @@ struct storage_batch {
     struct buried {
         struct grave *items;
         size_t count, room;
+        size_t keys; /* of them; the others are ranges */
     } buried;
-    size_t bodies; /* rows of that space */
+    /* Keys that it writes there. */
+    struct born {
+        uint64_t *hashes;
+        size_t count, room;
+    } born;
 };
 
 struct storage_batch *rocks_batch_open(struct storage *storage)
@@ -39,7 +44,7 @@ static void forget_buried(struct buried *buried)
         if (!buried->items[i].hash)
             memory_give((void *)(uintptr_t)buried->items[i].start.data);
     }
-    buried->count = 0;
+    buried->count = buried->keys = 0;
 }
 
 void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
@@ -47,6 +52,7 @@ void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
     (void)storage;
     forget_buried(&batch->buried);
     memory_give(batch->buried.items);
+    memory_give(batch->born.hashes);
     rocksdb_writebatch_destroy(batch->writes);
     memory_give(batch);
 }
@@ -55,7 +61,7 @@ void rocks_batch_clear(struct storage *storage, struct storage_batch *batch)
 {
     (void)storage;
     forget_buried(&batch->buried);
-    batch->bodies = 0;
+    batch->born.count = 0;
     rocksdb_writebatch_clear(batch->writes);
 }
 
@@ -69,13 +75,26 @@ size_t rocks_batch_bytes(const struct storage *storage, const struct storage_bat
     return size - BATCH_HEAD_BYTES;
 }
 
+static void bear(struct born *born, uint64_t hash)
+{
+    if (born->count == born->room) {
+        const size_t room = born->room ? born->room * 2 : 16;
+        uint64_t *more = memory_resize(born->hashes, room * sizeof(*more));
+        ASSERT(more != NULL);
+        born->hashes = more;
+        born->room = room;
+    }
+    born->hashes[born->count++] = hash;
+}
+
 void rocks_put(struct storage *storage, struct storage_batch *batch, struct row_address where,
                bytes key, bytes value)
 {
     struct full_key full;
 
     full_key_make(&full, where.partition, key);
-    batch->bodies += where.space == SPACE_BODIES;
+    if (where.space == SPACE_BODIES)
+        bear(&batch->born, grave_hash(full_key_bytes(&full)));
     rocksdb_writebatch_put_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
                               (const char *)full.data, full.len, chars_of(value), value.len);
     full_key_release(&full);
@@ -90,6 +109,7 @@ static void bury(struct buried *buried, struct grave grave)
         buried->items = more;
         buried->room = room;
     }
+    buried->keys += grave.hash != 0;
     buried->items[buried->count++] = grave;
 }
 
@@ -111,7 +131,6 @@ void rocks_delete(struct storage *storage, struct storage_batch *batch, struct r
     struct full_key full;
 
     full_key_make(&full, where.partition, key);
-    batch->bodies += where.space == SPACE_BODIES;
     if (where.space == SPACE_BODIES)
         bury(&batch->buried, (struct grave){ .hash = grave_hash(full_key_bytes(&full)) });
     rocksdb_writebatch_delete_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
@@ -148,9 +167,11 @@ void rocks_add(struct storage *storage, struct storage_batch *batch, struct row_
 }
 
 /* Before anybody can see the commit: see rocksdb_graves.h. */
-static void note_buried(struct rocksdb_storage *rocks, const struct storage_batch *batch)
+static void note_rows(struct rocksdb_storage *rocks, const struct storage_batch *batch)
 {
-    raw_turn(rocks, batch->bodies);
+    raw_turn(rocks, batch->born.count + batch->buried.keys);
+    for (size_t i = 0; i < batch->born.count; i++)
+        graves_add_written(rocks->graves, batch->born.hashes[i]);
     for (size_t i = 0; i < batch->buried.count; i++)
         graves_add(rocks->graves, &batch->buried.items[i]);
 }
@@ -165,10 +186,12 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
     if (atomic_load(&rocks->is_failed))
         return status_of(IO_ERROR,
                          "an earlier write failed; see to the disk and restart the server");
-    note_buried(rocks, batch);
+    note_rows(rocks, batch);
     rocksdb_write(rocks->db, rocks->write_synced, batch->writes, &error);
-    if (error == NULL)
+    if (error == NULL) {
+        raw_shelf_tend(rocks);
         return STATUS_OK;
+    }
     atomic_store(&rocks->is_failed, true);
     const status s = status_fail(arena, UNKNOWN_RESULT,
                                  "writing to %s failed: %s; free space or mend the disk, then "

@@ -150,6 +150,46 @@ bool sst_walk_begin(struct sst_walk *walk, bytes content)
     return true;
 }
 
+/* The key of an entry that an offset leads to: it shares nothing with the one before. */
+static bool key_at(bytes entries, uint32_t start, bytes *out)
+{
+    const uint8_t *end = entries.data + entries.len, *at;
+    uint64_t shared, rest, len;
+
+    if (start >= entries.len)
+        return false;
+    at = entries.data + start;
+    if (!take_number(&at, end, &shared) || !take_number(&at, end, &rest) ||
+        !take_number(&at, end, &len) || shared != 0 || rest < SST_SEQ_BYTES ||
+        rest > (uint64_t)(end - at))
+        return false;
+    *out = bytes_of(at, (size_t)rest - SST_SEQ_BYTES);
+    return true;
+}
+
+bool sst_walk_seek(struct sst_walk *walk, bytes content, bytes key)
+{
+    uint32_t low = 0, high;
+    bytes entries, there;
+
+    if (!sst_walk_begin(walk, content) || !part(content, &entries, &high))
+        return false;
+    const uint8_t *starts = entries.data + entries.len;
+    /* Offsets below `low` lead to keys below; those from `high` on do not. */
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (!key_at(entries, read_u32(starts + (size_t)middle * 4), &there))
+            return false;
+        if (bytes_compare(there, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low > 0)
+        walk->at = entries.data + read_u32(starts + (size_t)(low - 1) * 4);
+    return true;
+}
+
 /* The key of which `rest` is new and the beginning is that of the last one. */
 static bool join_key(struct sst_walk *walk, size_t shared, bytes rest, bytes *out)
 {

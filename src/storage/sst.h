@@ -43,6 +43,8 @@ struct sst_walk {
 enum sst_step { SST_ENTRY, SST_END, SST_BROKEN };
 
 bool sst_walk_begin(struct sst_walk *walk, bytes content);
+/* Not behind the first entry whose key, without the number behind it, is not below `key`; only a few come before it. */
+bool sst_walk_seek(struct sst_walk *walk, bytes content, bytes key);
 /* The key is borrowed until the next call, the value from the block. */
 enum sst_step sst_walk_next(struct sst_walk *walk, bytes *key_out, bytes *value_out);
 /* A value that says where a block lies. */

@@ -1,4 +1,4 @@
-/* Long scans that read RocksDB's files themselves, against its own iterator over the same view: with flushes,
+/* Long scans and gets that read RocksDB's files themselves, against its own over the same view: with flushes,
  * compactions, deletions in memory and in files, deleted ranges, keys that come back, and while somebody writes. */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,11 +8,13 @@
 #include "storage/rocksdb_raw.h"
 #include "tests/unit/storage/fixture.h"
 
-enum { KEYS = 400, ROWS_PER_COMMIT = 150 };
+/* Of all keys the last ones are written once, and only deleted by a range that begins before them. */
+enum { KEYS = 400, QUIET_KEYS = 200, ROWS_PER_COMMIT = 150 };
 
 /* What a reader of files has had to do. */
 struct seen {
     uint64_t rows, lost, refused;
+    uint64_t found, asked; /* by gets */
 };
 
 static void put_key(char out[16], uint64_t n)
@@ -53,6 +55,9 @@ static void flush(struct fixture *f)
     rocksdb_flush_cf(rocks->db, options, rocks->spaces[SPACE_BODIES], &error);
     rocksdb_flushoptions_destroy(options);
     CHECK(error == NULL);
+    /* Nothing is in memory tables now, and it is the committing thread that says so. */
+    for (int i = 0; i < 2; i++)
+        graves_turn(rocks->graves);
 }
 
 static void compact(struct fixture *f)
@@ -60,6 +65,18 @@ static void compact(struct fixture *f)
     struct rocksdb_storage *rocks = rocksdb_of(f->storage);
 
     rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], NULL, 0, NULL, 0);
+}
+
+static void put_and_flush_all(struct fixture *f)
+{
+    char key[16];
+
+    for (uint64_t n = 0; n < KEYS + QUIET_KEYS; n++) {
+        put_key(key, n);
+        fixture_put(f, fixture_at(SPACE_BODIES), key, "value");
+    }
+    fixture_commit(f);
+    flush(f);
 }
 
 /* How many of a thousand steps are what is not a commit. */
@@ -119,6 +136,42 @@ static void compare(struct fixture *f, struct storage_view *view, const char *st
     full_key_release(&end);
 }
 
+/* Is what the files say of a key what RocksDB says? */
+static void compare_get(struct fixture *f, struct storage_view *view, uint64_t n, struct seen *seen)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    struct raw_view *raw = (struct raw_view *)view;
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    struct storage_value got;
+    struct full_key full;
+    char *error = NULL, key[16];
+    size_t len;
+
+    put_key(key, n);
+    full_key_make(&full, 7, bytes_of_text(key));
+    rocksdb_readoptions_set_snapshot(options, raw->snapshot);
+    seen->asked++;
+    if (raw_get(rocks, raw, full_key_bytes(&full), &got)) {
+        rocksdb_pinnableslice_t *pin =
+            rocksdb_get_pinned_cf(rocks->db, options, rocks->spaces[SPACE_BODIES],
+                                  (const char *)full.data, full.len, &error);
+        CHECK(pin != NULL);
+        const char *want = rocksdb_pinnableslice_value(pin, &len);
+        CHECK_BYTES(got.value, bytes_of(want, len), "");
+        rocksdb_pinnableslice_destroy(pin);
+        CHECK(raw_value_release(&got));
+        seen->found++;
+    }
+    full_key_release(&full);
+    rocksdb_readoptions_destroy(options);
+}
+
+static void compare_gets(struct fixture *f, struct storage_view *view, struct seen *seen)
+{
+    for (uint64_t n = 0; n < KEYS + QUIET_KEYS; n += 3)
+        compare_get(f, view, n, seen);
+}
+
 TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
 {
     static const struct habit habits[] = {
@@ -136,6 +189,7 @@ TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
         char start[16];
 
         fixture_open(&f, FIXTURE_ROCKSDB);
+        put_and_flush_all(&f);
         for (int i = 0; i < 400; i++) {
             step(&f, &random, habit);
             if (i % 137 == 5) {
@@ -148,8 +202,11 @@ TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
             put_key(start, random_below(&random, KEYS));
             compare(&f, view, NULL, &seen);
             compare(&f, view, start, &seen);
-            if (old)
+            compare_gets(&f, view, &seen);
+            if (old) {
+                compare_gets(&f, old, &seen);
                 compare(&f, old, start, &seen);
+            }
             storage_view_close(f.storage, view);
         }
         storage_view_close(f.storage, old);
@@ -157,6 +214,7 @@ TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
         CHECK_EQ(seen.lost, 0, "");
         CHECK_EQ(seen.refused, 0, "");
         CHECK(seen.rows > 1000);
+        CHECK(seen.found > 100);
     }
 }
 
@@ -204,12 +262,123 @@ TEST(storage, rocksdb_files_read_directly_know_what_was_deleted_when_they_were_l
     CHECK_OK(storage_view_open(f.storage, &view));
     compare(&f, view, NULL, &seen);
     for (int i = 0; i < 2; i++)
-        graves_turn(rocksdb_of(f.storage)->graves);
+        graves_turn(rocksdb_of(f.storage)->graves); /* as if they were in files by now */
     compare(&f, view, NULL, &seen);
     storage_view_close(f.storage, view);
     fixture_close(&f);
     CHECK_EQ(seen.rows, 2, "k2, twice");
     CHECK_EQ(seen.lost + seen.refused, 0, "");
+}
+
+/* ---- lists that are kept -------------------------------------------------------------------------- */
+
+enum { ENOUGH_GETS = 70 }; /* for RocksDB to be left alone */
+
+/* Asks a new view for keys until the files are known; false if they never are. */
+static bool warm_up(struct fixture *f)
+{
+    struct storage_view *view;
+    struct seen seen = { 0 };
+
+    CHECK_OK(storage_view_open(f->storage, &view));
+    for (uint64_t n = 100; n < 100 + ENOUGH_GETS; n++)
+        compare_get(f, view, n, &seen);
+    storage_view_close(f->storage, view);
+    return seen.found > 0;
+}
+
+/* Does a new view find the key in the files? What is found is what RocksDB says. */
+static bool finds(struct fixture *f, uint64_t n)
+{
+    struct storage_view *view;
+    struct seen seen = { 0 };
+
+    CHECK_OK(storage_view_open(f->storage, &view));
+    compare_get(f, view, n, &seen);
+    storage_view_close(f->storage, view);
+    return seen.found > 0;
+}
+
+TEST(storage, rocksdb_files_that_were_listed_before_a_write_do_not_hide_it)
+{
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_and_flush_all(&f);
+    CHECK(warm_up(&f));
+    CHECK(finds(&f, 1) && finds(&f, 2) && finds(&f, 3) && finds(&f, 4));
+    fixture_put(&f, fixture_at(SPACE_BODIES), "k00001", "another value");
+    fixture_delete(&f, fixture_at(SPACE_BODIES), "k00002");
+    fixture_delete_range(&f, fixture_at(SPACE_BODIES), "k00003", "k00004");
+    fixture_commit(&f);
+    CHECK(!finds(&f, 1) && !finds(&f, 2) && !finds(&f, 3));
+    CHECK(finds(&f, 4));
+    fixture_close(&f);
+}
+
+/* What was forgotten is in files that the list does not have. */
+TEST(storage, rocksdb_files_that_were_listed_before_deletions_were_forgotten_are_not_asked)
+{
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_and_flush_all(&f);
+    CHECK(warm_up(&f));
+    fixture_delete(&f, fixture_at(SPACE_BODIES), "k00002");
+    fixture_put(&f, fixture_at(SPACE_BODIES), "k00001", "another value");
+    fixture_commit(&f);
+    struct raw_files *before = rocksdb_of(f.storage)->shelf.newest;
+    CHECK(before != NULL);
+    flush(&f);
+    CHECK(!finds(&f, 2) && !finds(&f, 1));
+    CHECK(warm_up(&f));
+    CHECK(rocksdb_of(f.storage)->shelf.newest != before);
+    CHECK(!finds(&f, 2) && finds(&f, 1));
+    fixture_close(&f);
+}
+
+/* After a turn a list does not hear of writes any more. */
+TEST(storage, rocksdb_files_that_were_listed_before_a_turn_are_not_asked_by_new_views)
+{
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_and_flush_all(&f);
+    CHECK(warm_up(&f));
+    graves_turn(rocksdb_of(f.storage)->graves); /* nothing is in memory tables */
+    fixture_delete(&f, fixture_at(SPACE_BODIES), "k00002");
+    fixture_put(&f, fixture_at(SPACE_BODIES), "k00001", "another value");
+    fixture_commit(&f);
+    CHECK(rocksdb_of(f.storage)->shelf.newest != NULL);
+    CHECK(!finds(&f, 2) && !finds(&f, 1));
+    CHECK(warm_up(&f));
+    CHECK(!finds(&f, 2) && !finds(&f, 1) && finds(&f, 3));
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_files_that_are_gone_are_let_go_with_the_next_commit)
+{
+    struct seen seen = { 0 };
+    struct storage_view *old;
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_and_flush_all(&f);
+    CHECK(warm_up(&f));
+    CHECK_OK(storage_view_open(f.storage, &old));
+    compare_get(&f, old, 5, &seen);
+    fixture_delete(&f, fixture_at(SPACE_BODIES), "k00005");
+    fixture_commit(&f);
+    CHECK(rocksdb_of(f.storage)->shelf.newest != NULL);
+    compact(&f);
+    fixture_put(&f, fixture_at(SPACE_BODIES), "k00006", "value");
+    fixture_commit(&f);
+    CHECK(rocksdb_of(f.storage)->shelf.newest == NULL);
+    /* Who began with them has them still. */
+    compare_gets(&f, old, &seen);
+    CHECK(seen.found > KEYS / 4);
+    storage_view_close(f.storage, old);
+    fixture_close(&f);
 }
 
 /* ---- beside a writer ------------------------------------------------------------------------------ */
@@ -238,12 +407,14 @@ TEST(storage, rocksdb_files_read_directly_stand_still_beside_a_writer)
     pthread_t thread;
 
     fixture_open(&f, FIXTURE_ROCKSDB);
+    put_and_flush_all(&f);
     struct writer writer = { .f = &f };
     CHECK_EQ(pthread_create(&thread, NULL, write_on, &writer), 0, "");
     for (int i = 0; i < 150; i++) {
         CHECK_OK(storage_view_open(f.storage, &view));
         compare(&f, view, NULL, &seen);
         compare(&f, view, "k00200", &seen);
+        compare_gets(&f, view, &seen);
         storage_view_close(f.storage, view);
     }
     atomic_store(&writer.is_over, true);
@@ -251,4 +422,5 @@ TEST(storage, rocksdb_files_read_directly_stand_still_beside_a_writer)
     fixture_close(&f);
     CHECK_EQ(seen.lost, 0, "");
     CHECK(seen.refused < 150);
+    CHECK(seen.found > 0);
 }

@@ -198,7 +198,9 @@ TEST(storage, rocksdb_gets_the_same_rows_from_a_cache_that_is_too_small)
     for (int i = 0; i < 3; i++)
         CHECK_EQ(check_gets(&f, view, SPACE_BODIES), ROWS, "");
     CHECK(atomic_load(&rocksdb_of(f.storage)->is_bodies_cache_full));
-    CHECK_EQ(atomic_load(&rocksdb_of(f.storage)->body_gets), 3 * ROWS, "");
+    /* Those of the view come from the files themselves, but for the first ones. */
+    const uint32_t gets = atomic_load(&rocksdb_of(f.storage)->body_gets);
+    CHECK(gets >= 3 * ROWS / 2 && gets < 3 * ROWS / 2 + 200);
     storage_view_close(f.storage, view);
     fixture_close(&f);
 }

@@ -1,0 +1,62 @@
+/* Which sorted files hold the documents, for those who read them without RocksDB. Private to the backend. */
+#ifndef STORAGE_ROCKSDB_FILES_H
+#define STORAGE_ROCKSDB_FILES_H
+
+#include <pthread.h>
+
+#include "storage/rocksdb_graves.h"
+#include "storage/rocksdb_sorted.h"
+
+struct rocksdb_storage;
+
+struct raw_file {
+    bytes first, last; /* keys */
+    bytes reach;       /* the greatest of the last keys of this file and all before it */
+    const char *path;
+    /* private to rocksdb_files.c */
+    _Atomic(struct sorted *) sorted;
+    _Atomic bool is_unreadable;
+};
+
+/* The files of one arrangement by their first keys. Shared by its holders; does not change. */
+struct raw_files {
+    uint64_t arrangement;
+    struct raw_file *files;
+    size_t count;
+    /* What was written before the files were listed and may be missing in them, and what was written since as long as
+     * there was no turn. */
+    struct graves_seen *graves;
+    /* private to rocksdb_files.c */
+    struct graves *home;
+    struct arena *arena;
+    _Atomic unsigned holders;
+};
+
+/* The newest list, shared by all views; `lock` guards it. */
+struct raw_shelf {
+    pthread_mutex_t lock;
+    struct raw_files *newest;
+    uint64_t missed; /* gets that had no list since the last one was made */
+    uint64_t files;  /* in the last one */
+    bool is_listing;
+};
+void raw_shelf_open(struct raw_shelf *shelf);
+void raw_shelf_close(struct raw_shelf *shelf);
+/* Lets go of files that RocksDB may have removed: an open one keeps its space on the disk. */
+void raw_shelf_tend(struct rocksdb_storage *rocks);
+void raw_shelf_clear(struct rocksdb_storage *rocks);
+
+/* The number that RocksDB gives to what files and memory tables there are. */
+uint64_t raw_arrangement(struct rocksdb_storage *rocks);
+
+/* For a view that is open. Owner: handle, let go by raw_files_let_go(). NULL: there is none, or it does not pay. */
+struct raw_files *raw_files_for_get(struct rocksdb_storage *rocks);
+/* The same in this arrangement. */
+struct raw_files *raw_files_for_scan(struct rocksdb_storage *rocks, uint64_t arrangement);
+void raw_files_hold(struct raw_files *list);
+void raw_files_let_go(struct raw_files *list);
+
+/* Borrowed from the list. NULL if it cannot be read this way. */
+struct sorted *raw_file_open(struct raw_file *file);
+
+#endif

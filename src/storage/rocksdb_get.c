@@ -1,0 +1,188 @@
+/* Raw get: one document of a view from RocksDB's files.
+ *
+ * RocksDB takes a get through its memory tables, its levels, a filter, an index, a cache and a block, most of which is not
+ * in the cache of the processor when it comes to it. Documents lie in files by the order of their writes, so mostly there is
+ * one file, one search in its index, and one block to be read, unpacked and searched.
+ *
+ * The answer is the youngest version of the key that is not younger than the view, among the files that hold the key.
+ * It counts if it is a value and nothing that the files may not have yet can be another version of it: the key is not among
+ * those that were written or deleted lately (rocksdb_graves.c), and in none of the ranges that a file says were
+ * deleted. Everything else, a row that is not there included, is RocksDB's to answer.
+ *
+ * A value is a whole block in memory of its own, which costs less than to copy the row out of it.
+ *
+ * Threads: any. */
+#include "storage/rocksdb_raw.h"
+
+enum {
+    SOURCES_MAX = 8,           /* files that hold the key */
+    STORED_BYTES_MAX = 16384,  /* of a block that is read this way, packed */
+    CONTENT_BYTES_MAX = 65536, /* and unpacked */
+};
+
+/* Pins of ours have their lowest bit set, those of RocksDB do not: both come from an allocator. */
+static void *mark_pin(uint8_t *room)
+{
+    return room + 1;
+}
+
+bool raw_value_release(struct storage_value *value)
+{
+    uint8_t *pin = value->pin;
+
+    if (((uintptr_t)pin & 1) == 0)
+        return false;
+    memory_give(pin - 1);
+    return true;
+}
+
+/* The version that a file has. */
+struct version {
+    bool is_there;
+    uint64_t seq;
+    enum sst_kind kind;
+    bytes value;
+    uint8_t *room; /* holds the value */
+};
+
+/* The block with its trailer is read, verified and unpacked. NULL if it cannot be done. */
+static uint8_t *unpack(const struct sorted *sorted, struct sst_place place, bytes *content_out)
+{
+    uint8_t packed[STORED_BYTES_MAX];
+    const size_t len = (size_t)place.len + SST_TRAILER_BYTES;
+    const bytes stored = bytes_of(packed, len);
+    size_t content_len;
+
+    if (len > sizeof(packed) || !sorted_read(sorted, place.offset, packed, len) ||
+        !sst_is_sound(stored) || !sst_content_len(stored, &content_len) ||
+        content_len > CONTENT_BYTES_MAX)
+        return NULL;
+    uint8_t *room = memory_take(content_len);
+    if (!room || !sst_content(stored, room, content_out)) {
+        memory_give(room);
+        return NULL;
+    }
+    if (content_out->data != room && content_len)
+        memcpy(room, content_out->data, content_len);
+    *content_out = bytes_of(room, content_len);
+    return room;
+}
+
+/* The youngest version of the key in the block that is not younger than `seq`. False if the block is not enough to
+ * tell. */
+static bool search(bytes content, bytes key, uint64_t seq, struct version *out)
+{
+    struct sst_walk walk;
+    enum sst_step step;
+    bytes there, value;
+
+    if (!sst_walk_seek(&walk, content, key))
+        return false;
+    while ((step = sst_walk_next(&walk, &there, &value)) == SST_ENTRY) {
+        if (there.len < SST_SEQ_BYTES)
+            return false;
+        there.len -= SST_SEQ_BYTES;
+        const int order = bytes_compare(there, key);
+        const uint64_t number = sst_seq_and_kind(there.data + there.len);
+        if (order > 0)
+            return true;
+        if (order < 0 || number >> 8 > seq)
+            continue;
+        out->is_there = true;
+        out->seq = number >> 8;
+        out->kind = (enum sst_kind)(number & 0xFF);
+        out->value = value;
+        return true;
+    }
+    return false;
+}
+
+/* What the file has of the key. False if that cannot be told. */
+static bool look_in(const struct sorted *sorted, bytes key, uint64_t seq, struct version *out)
+{
+    struct sst_place place;
+    bytes last, content;
+    uint32_t number;
+
+    *out = (struct version){ 0 };
+    if (sorted_suspects(sorted, key) || !sst_index_find(&sorted->index, key, &number))
+        return false;
+    if (number == sorted->index.count)
+        return true;
+    if (!sst_index_at(&sorted->index, number, &last, &place))
+        return false;
+    out->room = unpack(sorted, place, &content);
+    if (out->room && search(content, key, seq, out))
+        return true;
+    memory_give(out->room);
+    return false;
+}
+
+/* The first file that begins behind the key. */
+static size_t file_behind(const struct raw_files *list, bytes key)
+{
+    size_t low = 0, high = list->count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (bytes_compare(list->files[middle].first, key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The youngest version in all files. False if that cannot be told; else its room is the caller's. */
+static bool look_in_all(struct raw_files *list, bytes key, uint64_t seq, struct version *best)
+{
+    unsigned sources = 0;
+    bool is_known = true;
+
+    *best = (struct version){ 0 };
+    for (size_t i = file_behind(list, key);
+         is_known && i-- > 0 && bytes_compare(list->files[i].reach, key) >= 0;) {
+        struct raw_file *file = &list->files[i];
+        struct version version;
+        if (bytes_compare(file->last, key) < 0)
+            continue;
+        struct sorted *sorted = sources++ < SOURCES_MAX ? raw_file_open(file) : NULL;
+        is_known = sorted && look_in(sorted, key, seq, &version);
+        if (!is_known)
+            break;
+        const bool is_better = version.is_there && (!best->is_there || version.seq > best->seq);
+        memory_give(is_better ? best->room : version.room);
+        if (is_better)
+            *best = version;
+    }
+    if (!is_known)
+        memory_give(best->room);
+    return is_known;
+}
+
+static struct raw_files *list_of(struct rocksdb_storage *rocks, struct raw_view *view)
+{
+    struct raw_files *list = atomic_load_explicit(&view->files, memory_order_acquire);
+
+    return list ? list : raw_view_keep(view, raw_files_for_get(rocks));
+}
+
+bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
+             struct storage_value *out)
+{
+    struct version version;
+
+    if (!view->has_seq || !rocks->graves)
+        return false;
+    struct raw_files *list = list_of(rocks, view);
+    if (!list || graves_suspect_any(list->graves, key) ||
+        !look_in_all(list, key, view->seq, &version))
+        return false;
+    if (!version.is_there || version.kind != SST_VALUE) {
+        memory_give(version.room);
+        return false;
+    }
+    out->value = version.value;
+    out->pin = mark_pin(version.room);
+    return true;
+}

@@ -1,0 +1,189 @@
+/* RocksDB sorted: an opened file.
+ *
+ * What every reader of a file needs is read once, when it is opened: its index, unpacked, and the ranges that it says were
+ * deleted. Whether a range covers a row is not decided here: it only makes the row suspect.
+ *
+ * A file that RocksDB has removed in the meantime stays readable, and stays on the disk, until it is let go.
+ *
+ * Threads: any; nothing changes but the count of holders. */
+#include "storage/rocksdb_sorted.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { RANGES_MAX = 64 };
+
+struct sorted_range {
+    bytes start, end;
+};
+
+/* ---- blocks --------------------------------------------------------------------------------------- */
+
+bool sorted_read(const struct sorted *sorted, uint64_t offset, uint8_t *out, size_t len)
+{
+    for (size_t have = 0; have < len;) {
+        const ssize_t n = pread(sorted->file, out + have, len - have, (off_t)(offset + have));
+        if (n <= 0)
+            return false;
+        have += (size_t)n;
+    }
+    return true;
+}
+
+/* A block by itself: read, verified and unpacked. NULL if that cannot be done; else memory of the caller's. */
+static uint8_t *read_block(const struct sorted *sorted, struct sst_place place, bytes *content_out)
+{
+    const size_t len = (size_t)place.len + SST_TRAILER_BYTES;
+    uint8_t *packed = memory_take(len), *room = NULL;
+    const bytes stored = bytes_of(packed, len);
+    size_t content_len;
+
+    if (packed && sorted_read(sorted, place.offset, packed, len) && sst_is_sound(stored) &&
+        sst_content_len(stored, &content_len))
+        room = memory_take(content_len);
+    if (room && !sst_content(stored, room, content_out)) {
+        memory_give(room);
+        room = NULL;
+    }
+    if (room && content_out->data != room && content_out->len)
+        memcpy(room, content_out->data, content_out->len);
+    if (room)
+        content_out->data = room;
+    memory_give(packed);
+    return room;
+}
+
+/* ---- opening -------------------------------------------------------------------------------------- */
+
+/* The blocks that we care for beside the rows. */
+struct directory {
+    struct sst_place facts, ranges;
+    bool has_facts, has_ranges;
+};
+
+static bool walk_directory(bytes content, struct directory *out)
+{
+    struct sst_walk walk;
+    enum sst_step step;
+    bytes name, value;
+
+    *out = (struct directory){ 0 };
+    if (!sst_walk_begin(&walk, content))
+        return false;
+    while ((step = sst_walk_next(&walk, &name, &value)) == SST_ENTRY) {
+        if (bytes_is_text(name, "rocksdb.properties")) {
+            out->has_facts = true;
+            if (!sst_read_place(value, &out->facts))
+                return false;
+        } else if (bytes_is_text(name, "rocksdb.range_del")) {
+            out->has_ranges = true;
+            if (!sst_read_place(value, &out->ranges))
+                return false;
+        }
+    }
+    return step == SST_END && out->has_facts;
+}
+
+static bool read_directory(const struct sorted *sorted, struct sst_place place,
+                           struct directory *out)
+{
+    bytes content;
+    uint8_t *room = read_block(sorted, place, &content);
+    const bool is_good = room && walk_directory(content, out);
+
+    memory_give(room);
+    return is_good;
+}
+
+static bool read_facts(const struct sorted *sorted, struct sst_place place, struct sst_facts *out)
+{
+    bytes content;
+    uint8_t *room = read_block(sorted, place, &content);
+    const bool is_good = room && sst_read_facts(content, out) && out->is_readable;
+
+    memory_give(room);
+    return is_good;
+}
+
+static bool read_ranges(struct sorted *sorted, struct sst_place place)
+{
+    struct sst_walk walk;
+    enum sst_step step;
+    bytes content, key, value;
+
+    sorted->ranges_room = read_block(sorted, place, &content);
+    sorted->ranges = memory_take_zeroed(RANGES_MAX, sizeof(*sorted->ranges));
+    if (!sorted->ranges_room || !sorted->ranges || !sst_walk_begin(&walk, content))
+        return false;
+    while ((step = sst_walk_next(&walk, &key, &value)) == SST_ENTRY) {
+        /* A key that was put together lies in the walk, and is gone with the next one. */
+        if (key.len < SST_SEQ_BYTES || key.data == walk.key || sorted->range_count == RANGES_MAX)
+            return false;
+        sorted->ranges[sorted->range_count++] = (struct sorted_range){
+            .start = bytes_of(key.data, key.len - SST_SEQ_BYTES), .end = value
+        };
+    }
+    return step == SST_END;
+}
+
+static bool read_all(struct sorted *sorted)
+{
+    uint8_t foot_bytes[SST_FOOT_BYTES];
+    struct directory directory;
+    struct sst_facts facts;
+    struct sst_foot foot;
+    bytes content;
+
+    const off_t size = lseek(sorted->file, 0, SEEK_END);
+    if (size < (off_t)sizeof(foot_bytes) ||
+        !sorted_read(sorted, (uint64_t)size - sizeof(foot_bytes), foot_bytes, sizeof(foot_bytes)) ||
+        !sst_read_foot(bytes_of(foot_bytes, sizeof(foot_bytes)), &foot) ||
+        !read_directory(sorted, foot.directory, &directory) ||
+        !read_facts(sorted, directory.facts, &facts) ||
+        (directory.has_ranges && !read_ranges(sorted, directory.ranges)))
+        return false;
+    sorted->index_room = read_block(sorted, foot.index, &content);
+    return sorted->index_room && sst_index_begin(&sorted->index, content, facts.has_seq_in_index);
+}
+
+struct sorted *sorted_open(const char *path)
+{
+    struct sorted *sorted = memory_take_zeroed(1, sizeof(*sorted));
+
+    if (!sorted)
+        return NULL;
+    atomic_store(&sorted->holders, 1);
+    sorted->file = open(path, O_RDONLY | O_CLOEXEC);
+    if (sorted->file >= 0 && read_all(sorted))
+        return sorted;
+    sorted_let_go(sorted);
+    return NULL;
+}
+
+void sorted_hold(struct sorted *sorted)
+{
+    atomic_fetch_add(&sorted->holders, 1);
+}
+
+void sorted_let_go(struct sorted *sorted)
+{
+    if (!sorted || atomic_fetch_sub(&sorted->holders, 1) > 1)
+        return;
+    if (sorted->file >= 0)
+        close(sorted->file);
+    memory_give(sorted->index_room);
+    memory_give(sorted->ranges_room);
+    memory_give(sorted->ranges);
+    memory_give(sorted);
+}
+
+bool sorted_suspects(const struct sorted *sorted, bytes key)
+{
+    for (size_t i = 0; i < sorted->range_count; i++) {
+        if (bytes_compare(sorted->ranges[i].start, key) <= 0 &&
+            bytes_compare(key, sorted->ranges[i].end) < 0)
+            return true;
+    }
+    return false;
+}
