@@ -6,10 +6,13 @@
  * (a bad option; for `check`, a database that cannot be opened).
  *
  * Threads: only the one that runs main; the server and the engine have their own. */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,6 +33,8 @@ enum { MAIN_ARENA_BYTES = 64 * 1024 * 1024 };
 /* Everything below the server, open. */
 struct house {
     struct log log;
+    struct log audit_log; /* fd -1: there is no file of its own */
+    struct audit audit;
     struct metrics metrics;
     struct engine_sweep *sweep;
     struct clock *clock;
@@ -40,6 +45,7 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
 static int run_serve(struct arena *arena, const struct config *config);
 static int run_check(struct arena *arena, const struct config *config);
 static int run_backup(struct arena *arena, const struct config *config);
+static int run_confirm_clock(struct arena *arena, const struct config *config);
 static int run_restore(struct arena *arena, const struct config *config);
 static int print_help(struct arena *arena);
 static int print_routes(struct arena *arena);
@@ -71,10 +77,11 @@ static bool find_command(const char *word, enum command *out)
         const char *word;
         enum command command;
     } commands[] = {
-        {"backup",   COMMAND_BACKUP },
-        { "check",   COMMAND_CHECK  },
-        { "restore", COMMAND_RESTORE},
-        { "serve",   COMMAND_SERVE  }
+        {"backup",         COMMAND_BACKUP       },
+        { "check",         COMMAND_CHECK        },
+        { "confirm-clock", COMMAND_CONFIRM_CLOCK},
+        { "restore",       COMMAND_RESTORE      },
+        { "serve",         COMMAND_SERVE        }
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
@@ -122,6 +129,8 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
         return run_backup(arena, &config);
     case COMMAND_CHECK:
         return run_check(arena, &config);
+    case COMMAND_CONFIRM_CLOCK:
+        return run_confirm_clock(arena, &config);
     case COMMAND_RESTORE:
         return run_restore(arena, &config);
     case COMMAND_SERVE:
@@ -155,6 +164,9 @@ static int print_help(struct arena *arena)
     buffer_append_text(
         &text, "\nmayfly backup [options]     copy the database, which may be served meanwhile\n");
     config_describe(COMMAND_BACKUP, &text);
+    buffer_append_text(&text, "\nmayfly confirm-clock [options]  tell a running server that its "
+                              "clock is right although it has leapt\n");
+    config_describe(COMMAND_CONFIRM_CLOCK, &text);
     buffer_append_text(&text, "\nmayfly restore [options]    make a data directory from a backup, "
                               "comparing all checksums\n");
     config_describe(COMMAND_RESTORE, &text);
@@ -242,6 +254,20 @@ static void house_close(struct house *house)
     if (house->sweep)
         engine_sweep_close(house->sweep);
     log_ring_close(house->log.ring);
+    if (house->audit_log.fd >= 0)
+        close(house->audit_log.fd);
+}
+
+static status open_audit(struct house *house, const struct config *config, struct arena *arena)
+{
+    house->audit.log = &house->log;
+    if (!config->audit_file)
+        return STATUS_OK;
+    house->audit_log = log_to(care_open_audit(config->audit_file), LOG_INFO);
+    house->audit.log = &house->audit_log;
+    if (house->audit_log.fd >= 0)
+        return STATUS_OK;
+    return status_fail(arena, IO_ERROR, "--audit-file %s: %s", config->audit_file, strerror(errno));
 }
 
 static status open_storage(struct house *house, const struct config *config, enum command command,
@@ -268,12 +294,14 @@ static status house_open(struct house *house, const struct config *config, enum 
     struct storage *storage = NULL;
     status s = status_of(OUT_OF_MEMORY, "no memory to open the database");
 
-    *house = (struct house){ .log = log_to(STDERR_FILENO, config->log_level) };
+    *house = (struct house){ .log = log_to(STDERR_FILENO, config->log_level),
+                             .audit_log = { .fd = -1 } };
     house->log.ring = log_ring_open();
     house->sweep = engine_sweep_open();
     house->clock = clock_open(clock_source_system(), LIMIT_CLOCK_LEAP_MS);
     if (!house->sweep || !house->clock || !house->log.ring)
         goto done;
+    TRY_GOTO(open_audit(house, config, arena), done);
     TRY_GOTO(open_storage(house, config, command, arena, &storage), done);
     struct engine_options options = {
         .clock = house->clock,
@@ -306,6 +334,15 @@ static void raise_descriptor_limit(void)
     }
 }
 
+/* Keys and documents stay out of core dumps and of other processes of the same user, and nothing that is run
+ * from here may become somebody else. */
+static void protect_memory(const struct config *config)
+{
+    if (!config->has_core_dumps)
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
 /* The server's own pages and the face share a port. */
 struct port {
     struct pages pages;
@@ -328,19 +365,13 @@ static struct http_reply refuse(void *context, struct arena *arena, struct http_
     return cosmos_refuse(port->face, arena, refusal);
 }
 
-/* A database in memory leaves nothing on the disk, not even a certificate. */
 static status open_tls(const struct config *config, struct arena *arena, struct tls **out)
 {
     struct certificate certificate;
     char path[PATH_MAX];
 
     *out = NULL;
-    if (config->tls_certificate)
-        TRY(certificate_read(arena, config->tls_certificate, config->tls_key, &certificate));
-    else if (config->storage == STORAGE_KIND_MEMORY)
-        TRY(certificate_make(arena, &certificate));
-    else
-        TRY(certificate_keep(arena, config->data, &certificate));
+    TRY(care_find_certificate(config, arena, &certificate));
     TRY(tls_open(arena, &certificate, out));
     if (certificate.path)
         printf("mayfly certificate %s\n",
@@ -368,10 +399,14 @@ static status open_faces(struct house *house, const struct config *config, struc
                                      .machine_time = clock_source_system(),
                                      .master_key = config->master_key,
                                      .read_only_key = config->read_only_key,
+                                     .secondary_key = config->secondary_key,
+                                     .secondary_read_only_key = config->secondary_read_only_key,
+                                     .audit = &house->audit,
                                      .enforces_throughput = config->enforces_throughput };
     struct mongo_options mongo = { .engine = house->engine,
                                    .log = &house->log,
                                    .metrics = &house->metrics,
+                                   .audit = &house->audit,
                                    .set_name = config->set_name,
                                    .version = version,
                                    .directory = config->data,
@@ -479,9 +514,22 @@ static status listen_all(struct faces *faces, const struct config *config, struc
     return STATUS_OK;
 }
 
+static bool is_open_to_others(const char *directory)
+{
+    struct stat info;
+
+    return stat(directory, &info) == 0 && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+}
+
 /* What clients should know who ask for the warnings of the start. */
 static void warn_of_start(const struct house *house, const struct config *config)
 {
+    if (geteuid() == 0)
+        log_event(&house->log, LOG_WARNING, "server.root",
+                  "runs as root, which it needs for nothing; give it a user of its own");
+    if (config->storage != STORAGE_KIND_MEMORY && is_open_to_others(config->data))
+        log_event(&house->log, LOG_WARNING, "directory.open",
+                  "others can look into %s; chmod 700 keeps them out", config->data);
     if (config->storage == STORAGE_KIND_MEMORY)
         log_event(&house->log, LOG_WARNING, "storage.memory",
                   "all data is in memory and will be gone when the server stops");
@@ -495,11 +543,20 @@ static status serve_until_stopped(struct house *house, const struct config *conf
 {
     struct buffer ready = buffer_in(arena);
     struct faces faces = { 0 };
+    struct care care = { .config = config,
+                         .log = &house->log,
+                         .audit_fd = house->audit_log.fd,
+                         .metrics = &house->metrics,
+                         .engine = house->engine,
+                         .version = version };
     status s;
 
     warn_of_start(house, config);
     TRY_GOTO(open_faces(house, config, arena, &faces), done);
     TRY_GOTO(server_open(&house->log, &house->metrics, arena, &faces.server), done);
+    care.face = faces.port.face;
+    care.tls = faces.tls;
+    server_set_care(faces.server, (struct server_care){ care_reload, care_report, &care });
     TRY_GOTO(listen_all(&faces, config, arena, &ready), done);
     listen_to_owner(&faces, config, house, arena);
     log_event(&house->log, LOG_INFO, "server.started", "version=%s pid=%d data=%s", version,
@@ -522,6 +579,7 @@ static int run_serve(struct arena *arena, const struct config *config)
 
     server_hold_signals();
     raise_descriptor_limit();
+    protect_memory(config);
     status s = house_open(&house, config, COMMAND_SERVE, arena);
     if (s.code != OK)
         return fail(EXIT_FAILED, s.message);
@@ -598,5 +656,17 @@ static int run_restore(struct arena *arena, const struct config *config)
         return fail(EXIT_FAILED, s.message);
     print_copied("restored", config->to, &result);
     printf("from %s; verify with: mayfly check --data %s\n", result.path, config->to);
+    return EXIT_DONE;
+}
+
+/* ---- the clock -------------------------------------------------------------------------------------- */
+
+static int run_confirm_clock(struct arena *arena, const struct config *config)
+{
+    status s = control_post(arena, config->data, "/_mayfly/confirm-clock");
+
+    if (s.code != OK)
+        return fail(EXIT_FAILED, s.message);
+    printf("the clock is confirmed; what is dead by it is purged from now on\n");
     return EXIT_DONE;
 }

@@ -1,10 +1,11 @@
 /* What C lacks, in one include: bytes, buffers, arenas, statuses, assertions and checked arithmetic,
- * server time, seeded randomness, log lines, metrics, marks around waits, and the table of limits. Nothing here knows
+ * server time, seeded randomness, log and audit lines, metrics, marks around waits, and the table of limits. Nothing here knows
  * what a document is. */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
 
 #include "base/arena.h"
+#include "base/audit.h"
 #include "base/block.h"
 #include "base/buffer.h"
 #include "base/bytes.h"

@@ -55,6 +55,8 @@
 #define LIMIT_ACCOUNT_KEY_BYTES_MIN 16
 /* How far the date of a signed request may be from the machine's own time, in milliseconds. */
 #define LIMIT_SIGNATURE_AGE_MS (15 * 60 * 1000)
+/* Lines of the audit log about refusals in one second. */
+#define LIMIT_AUDIT_REFUSALS 20
 /* Containers and databases whose spent throughput is remembered at a time. */
 #define LIMIT_THROUGHPUT_BUCKETS 4096
 

@@ -46,6 +46,15 @@ static size_t write_head(char *line, const struct timespec *now, enum log_level 
     return len + (size_t)more;
 }
 
+/* A name that a client chose must not begin a line of its own. */
+static void flatten(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+    }
+}
+
 void log_event(const struct log *log, enum log_level level, const char *name, const char *format,
                ...)
 {
@@ -58,13 +67,14 @@ void log_event(const struct log *log, enum log_level level, const char *name, co
     clock_gettime(CLOCK_REALTIME, &now);
     size_t len = write_head(line, &now, level, name);
     line[len++] = ' ';
-    const char *text = line + len;
+    char *text = line + len;
     va_start(args, format);
     int more = vsnprintf(line + len, sizeof(line) - len - 1, format, args);
     va_end(args);
     size_t room = sizeof(line) - len - 2;
     len += more < 0 ? 0 : ((size_t)more < room ? (size_t)more : room);
     line[len] = '\0';
+    flatten(text);
     if (log->ring)
         log_ring_add(log->ring, &(struct log_line){ .at = now.tv_sec * 1000 + now.tv_nsec / 1000000,
                                                     .level = level,

@@ -303,7 +303,7 @@ static bool is_frozen(struct engine *engine)
         log_event(engine->log, LOG_ERROR, "clock.leap",
                   "now_ms=%" PRId64
                   " what=\"the wall clock leapt forward; what is due is hidden, but "
-                  "nothing is purged until the clock is confirmed\"",
+                  "nothing is purged until the clock is confirmed (mayfly confirm-clock)\"",
                   clock_now(engine->options.clock));
         status s = engine_store_clock(engine); /* stays pending over a restart */
         if (s.code != OK)

@@ -152,6 +152,7 @@ static enum protocol_step answer(struct http_session *session)
                                 .wall = clock_wall(service->clock),
                                 .is_tls = connection_is_tls(session->connection),
                                 .is_loopback = connection_is_loopback(session->connection),
+                                .connection = session->connection,
                                 .finish = finish_later };
     if (service->handler(service->handler_context, &session->exchange) == HTTP_LATER)
         return STEP_PENDING;

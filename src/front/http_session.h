@@ -11,8 +11,9 @@ struct http_exchange {
     const struct http_request *request;
     time_ms wall; /* the machine's own clock when the request was complete; not server time */
     bool is_tls;
-    bool is_loopback;        /* the client runs on this machine */
-    struct http_reply reply; /* filled in by the handler */
+    bool is_loopback;                    /* the client runs on this machine */
+    const struct connection *connection; /* for connection_peer(); NULL in tests */
+    struct http_reply reply;             /* filled in by the handler */
     /* Sends the reply; set by whoever hands the exchange to a handler. */
     void (*finish)(struct http_exchange *exchange);
 };

@@ -237,8 +237,11 @@ static status check_keys(struct arena *arena, const char *path, struct config *o
     status s = key_file_read(arena, path, &keys);
     if (s.code != OK)
         return status_in(arena, s, "--key-file");
-    out->master_key = keys.master;
-    out->read_only_key = keys.read_only;
+    out->key_file = path;
+    out->master_key = keys.primary;
+    out->read_only_key = keys.primary_read_only;
+    out->secondary_key = keys.secondary;
+    out->secondary_read_only_key = keys.secondary_read_only;
     return STATUS_OK;
 }
 
@@ -320,6 +323,8 @@ static status check_texts(struct arena *arena, enum command command,
     TRY(check_mongo(arena, texts[OPTION_mongo], texts[OPTION_replset], out));
     TRY(check_certificate(texts[OPTION_cert], texts[OPTION_key], out));
     TRY(check_seconds(arena, texts[OPTION_purger_pause], &out->purger_pause_s));
+    out->audit_file = texts[OPTION_audit_file][0] != '\0' ? texts[OPTION_audit_file] : NULL;
+    out->has_core_dumps = strcmp(texts[OPTION_core_dumps], flag_is_set) == 0;
     out->enforces_throughput = strcmp(texts[OPTION_enforce_throughput], flag_is_set) == 0;
     out->has_test_commands = strcmp(texts[OPTION_test_commands], flag_is_set) == 0;
     return check_storage(arena, texts[OPTION_storage], &out->storage);

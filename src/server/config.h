@@ -12,6 +12,7 @@ enum command {
     COMMAND_CHECK = 2,
     COMMAND_BACKUP = 4,
     COMMAND_RESTORE = 8,
+    COMMAND_CONFIRM_CLOCK = 16,
 };
 
 enum storage_kind { STORAGE_KIND_ROCKSDB, STORAGE_KIND_MEMORY };
@@ -29,8 +30,12 @@ struct config {
     int purger_pause_s;
     const char *tls_certificate; /* file; NULL: the server makes its own */
     const char *tls_key;         /* file; with a certificate only */
+    const char *key_file;        /* NULL: no keys of its own */
     const char *master_key;      /* base64; NULL: the well-known one, on loopback only */
     const char *read_only_key;   /* base64; NULL: there is none */
+    const char *secondary_key, *secondary_read_only_key; /* the same beside them */
+    const char *audit_file;                              /* NULL: the log */
+    bool has_core_dumps;
     bool enforces_throughput;
     bool has_test_commands;
     bool wants_help; /* --help stands among the options; nothing else was looked at */

@@ -1,6 +1,9 @@
-/* Key file: one or two keys in base64.
+/* Key file: one to four keys in base64.
  *
- *   file = key "\n" [ key "\n" ]      the first one may do everything, the second one only read
+ *   file = { ( [ name "=" ] key | "#" comment | ) "\n" }
+ *   name = "primary" | "secondary" | "primary-read-only" | "secondary-read-only"
+ *
+ * Without names the first key is the primary one and the second one the primary one that only reads.
  *
  * Threads: any; no state. */
 #include "server/key_file.h"
@@ -40,29 +43,76 @@ static bool take_line(bytes *rest, bytes *line_out)
     return true;
 }
 
+static bytes trimmed(bytes text)
+{
+    while (text.len > 0 && isspace(text.data[0]))
+        text = bytes_from(text, 1);
+    while (text.len > 0 && isspace(text.data[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+/* Where the key of a line goes, which is taken off its name; NULL for a line without a name. */
+static const char **find_place(bytes *line, struct key_file *out)
+{
+    const struct {
+        const char *name;
+        const char **place;
+    } places[] = {
+        {"primary",              &out->primary            },
+        { "secondary",           &out->secondary          },
+        { "primary-read-only",   &out->primary_read_only  },
+        { "secondary-read-only", &out->secondary_read_only},
+    };
+    const uint8_t *equals = memchr(line->data, '=', line->len);
+
+    if (!equals)
+        return NULL;
+    bytes name = trimmed(bytes_of(line->data, (size_t)(equals - line->data)));
+    for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
+        if (bytes_equal(name, bytes_of_text(places[i].name))) {
+            *line = trimmed(bytes_from(*line, (size_t)(equals - line->data) + 1));
+            return places[i].place;
+        }
+    }
+    return NULL;
+}
+
+static status take_key(struct arena *arena, const char *path, size_t number, bytes key,
+                       const char **out)
+{
+    if (key.len < KEY_BYTES_MIN || !is_base64(key))
+        return status_fail(arena, INVALID,
+                           "%s: line %zu is not a key in base64 of at least %d characters", path,
+                           number, KEY_BYTES_MIN);
+    if (*out)
+        return status_fail(arena, INVALID, "%s: line %zu has a key that was there already", path,
+                           number);
+    *out = arena_format(arena, "%.*s", (int)key.len, (const char *)key.data);
+    return *out ? STATUS_OK : arena_exhausted(arena);
+}
+
 status key_file_read(struct arena *arena, const char *path, struct key_file *out)
 {
-    const char **keys[] = { &out->master, &out->read_only };
-    size_t count = 0;
+    const char **in_order[] = { &out->primary, &out->primary_read_only };
+    size_t unnamed = 0, number = 0;
     bytes rest, line;
 
     *out = (struct key_file){ 0 };
     TRY(file_read(arena, path, LIMIT_KEY_FILE_BYTES, &rest));
     while (take_line(&rest, &line)) {
-        if (line.len == 0)
+        number++;
+        if (line.len == 0 || line.data[0] == '#')
             continue;
-        if (count == ARRAY_COUNT(keys))
+        const char **place = find_place(&line, out);
+        if (!place && unnamed == ARRAY_COUNT(in_order))
             return status_fail(arena, INVALID,
                                "%s has more than two lines; expected the key, and on a second line "
-                               "perhaps a key that only reads",
+                               "perhaps a key that only reads, or lines such as secondary = key",
                                path);
-        if (line.len < KEY_BYTES_MIN || !is_base64(line))
-            return status_fail(arena, INVALID,
-                               "%s: line %zu is not a key in base64 of at least %d characters",
-                               path, count + 1, KEY_BYTES_MIN);
-        *keys[count++] = arena_format(arena, "%.*s", (int)line.len, (const char *)line.data);
+        TRY(take_key(arena, path, number, line, place ? place : in_order[unnamed++]));
     }
-    if (count == 0)
+    if (!out->primary)
         return status_fail(arena, INVALID, "%s is empty; expected a key in base64", path);
-    return out->master && (count == 1 || out->read_only) ? STATUS_OK : arena_exhausted(arena);
+    return STATUS_OK;
 }

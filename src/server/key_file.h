@@ -6,8 +6,8 @@
 
 /* In the arena, in base64 as they stand in the file. */
 struct key_file {
-    const char *master;
-    const char *read_only; /* NULL: the file has one line */
+    const char *primary;
+    const char *secondary, *primary_read_only, *secondary_read_only; /* NULL: not in the file */
 };
 
 /* NOT_FOUND, IO_ERROR, TOO_LARGE; INVALID says what a key file looks like. Never shows a key. */

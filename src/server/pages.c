@@ -138,7 +138,7 @@ enum http_answer pages_handle(void *context, struct http_exchange *exchange)
 void pages_describe(struct buffer *out)
 {
     for (size_t i = 0; i < ARRAY_COUNT(table); i++)
-        buffer_append_format(out, "  %-4s %-16s %s%s\n", table[i].method, table[i].path,
+        buffer_append_format(out, "  %-4s %-22s %s%s\n", table[i].method, table[i].path,
                              table[i].help,
                              table[i].audience == TESTERS ? " (only with --test-commands)"
                              : table[i].audience == OWNER ? " (only on the socket DIR/control)"
@@ -238,6 +238,18 @@ static status page_checkpoint(struct pages *pages, struct http_exchange *exchang
     if (!block_begin())
         return status_of(BUSY, "too many requests wait; try again");
     status s = engine_checkpoint(pages->engine, path, exchange->arena);
+    block_end();
+    TRY(s);
+    exchange->reply.status = 200;
+    exchange->reply.body = BYTES_LITERAL("{}");
+    return STATUS_OK;
+}
+
+static status page_confirm_clock(struct pages *pages, struct http_exchange *exchange)
+{
+    if (!block_begin())
+        return status_of(BUSY, "too many requests wait; try again");
+    status s = engine_confirm_clock(pages->engine);
     block_end();
     TRY(s);
     exchange->reply.status = 200;

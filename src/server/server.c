@@ -2,7 +2,8 @@
  *
  * A listener is watched with EPOLLONESHOT: the worker that gets its event accepts one connection, arms
  * the listener again so that another worker takes the next one, and then serves the new connection
- * itself. The thread that calls server_run() only waits, for a signal or for server_stop().
+ * itself. The thread that calls server_run() only waits, for a signal or for server_stop(). SIGHUP and SIGUSR1
+ * do not end the service: they are passed to whoever cares.
  *
  * The end, in this order: listeners shut (clients are refused by the kernel), connections without a
  * running request close, running requests end and their replies go out, at the latest after the grace
@@ -49,6 +50,7 @@ struct server {
     int signal_fd;
     int stop_fd;
     struct ticker ticker;
+    struct server_care care;
     size_t listener_count;
     struct listener listeners[LIMIT_LISTENERS];
 };
@@ -56,19 +58,21 @@ struct server {
 static void listener_on_event(struct source *source, uint32_t events);
 static void ticker_on_event(struct source *source, uint32_t events);
 
-static sigset_t stop_signals(void)
+static sigset_t awaited_signals(void)
 {
     sigset_t set;
 
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR1);
     return set;
 }
 
 void server_hold_signals(void)
 {
-    sigset_t set = stop_signals();
+    sigset_t set = awaited_signals();
 
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -83,7 +87,7 @@ status server_open(const struct log *log, struct metrics *metrics, struct arena 
                    struct server **out)
 {
     struct server *server = memory_take_zeroed(1, sizeof(*server));
-    sigset_t set = stop_signals();
+    sigset_t set = awaited_signals();
     status s;
 
     *out = NULL;
@@ -258,8 +262,13 @@ void server_stop(struct server *server)
     eventfd_write(server->stop_fd, 1);
 }
 
-/* Waits for a signal or `other_fd`; true if it was a signal. */
-static bool wait_for_signal(struct server *server, int other_fd, int timeout_ms)
+void server_set_care(struct server *server, struct server_care care)
+{
+    server->care = care;
+}
+
+/* Waits for a signal or `other_fd`; the signal, or 0. */
+static int wait_for_signal(struct server *server, int other_fd, int timeout_ms)
 {
     struct pollfd fds[] = {
         {.fd = server->signal_fd, .events = POLLIN},
@@ -271,7 +280,25 @@ static bool wait_for_signal(struct server *server, int other_fd, int timeout_ms)
     do {
         count = poll(fds, ARRAY_COUNT(fds), timeout_ms);
     } while (count < 0 && errno == EINTR);
-    return read(server->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
+    return read(server->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)
+               ? (int)info.ssi_signo
+               : 0;
+}
+
+/* Until a signal or a request ends the service; true if it was a signal. */
+static bool wait_for_end(struct server *server)
+{
+    const struct server_care *care = &server->care;
+
+    for (;;) {
+        int number = wait_for_signal(server, server->stop_fd, -1);
+        if (number == SIGHUP && care->reload)
+            care->reload(care->context);
+        else if (number == SIGUSR1 && care->report)
+            care->report(care->context);
+        else if (number != SIGHUP && number != SIGUSR1)
+            return number != 0;
+    }
 }
 
 static void wait_until_drained(struct server *server)
@@ -285,7 +312,7 @@ static void wait_until_drained(struct server *server)
 
 void server_run(struct server *server)
 {
-    bool is_signal = wait_for_signal(server, server->stop_fd, -1);
+    bool is_signal = wait_for_end(server);
 
     log_event(server->log, LOG_INFO, "server.stopping", "reason=%s connections=%zu",
               is_signal ? "signal" : "request", connection_set_count(server->connections));

@@ -7,6 +7,7 @@
 #include "front/front.h"
 #include "server/address.h"
 #include "server/backup.h"
+#include "server/care.h"
 #include "server/certificate.h"
 #include "server/checkpoint.h"
 #include "server/config.h"
@@ -16,7 +17,7 @@
 
 struct server;
 
-/* Before the first thread is started: SIGTERM and SIGINT wait until server_run() takes them, and writing
+/* Before the first thread is started: SIGTERM, SIGINT, SIGHUP and SIGUSR1 wait until server_run() takes them, and writing
  * to a closed socket is an error instead of a signal. */
 void server_hold_signals(void);
 
@@ -34,7 +35,15 @@ MUST_USE status server_listen(struct server *server, struct arena *arena,
                               struct address *actual_out);
 MUST_USE status server_start(struct server *server, struct arena *arena);
 
-/* Returns when a signal or server_stop() ended the service: no new connections, running requests have
+/* What happens at SIGHUP and at SIGUSR1, on the thread of server_run(); NULL: nothing. */
+struct server_care {
+    void (*reload)(void *context);
+    void (*report)(void *context);
+    void *context;
+};
+void server_set_care(struct server *server, struct server_care care);
+
+/* Returns when SIGTERM, SIGINT or server_stop() ended the service: no new connections, running requests have
  * ended and their replies are sent (or not fetched within LIMIT_STOP_GRACE_MS), all workers are gone. */
 void server_run(struct server *server);
 /* Ends server_run(); callable from every thread. */

@@ -6,19 +6,21 @@
  *
  * Keeps: TLS 1.2 or newer, no renegotiation, no compression, no state of clients in the server (sessions
  * are resumed by tickets that the client keeps).
- * Threads: a tls is immutable once open and may be used from every thread; a stream belongs to one
- * thread at a time. */
+ * Threads: a tls may be used from every thread; its certificate is renewed under a lock, and streams that are
+ * open keep the old one. A stream belongs to one thread at a time. */
 #include "server/tls.h"
 
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <pthread.h>
 
 #include "base/limits.h"
 
 struct tls {
-    SSL_CTX *context;
+    pthread_mutex_t lock;
+    SSL_CTX *context; /* under the lock; a stream holds on to the one that it began with */
     BIO_METHOD *wire_method;
 };
 
@@ -183,6 +185,8 @@ static SSL_CTX *make_context(void)
     if (!context)
         return NULL;
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    /* Of TLS 1.2 only what keeps old talks secret when the key gets known, and seals what it hides. */
+    SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20");
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                      SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
@@ -202,6 +206,7 @@ status tls_open(struct arena *arena, const struct certificate *certificate, stru
     *out = NULL;
     if (!tls)
         return s;
+    pthread_mutex_init(&tls->lock, NULL);
     tls->context = make_context();
     tls->wire_method = make_wire_method();
     if (!tls->context || !tls->wire_method)
@@ -214,8 +219,26 @@ done:
     return s;
 }
 
+status tls_renew(struct tls *tls, struct arena *arena, const struct certificate *certificate)
+{
+    SSL_CTX *context = make_context();
+    status s = context ? use_certificate(context, arena, certificate)
+                       : status_of(OUT_OF_MEMORY, "no memory for TLS");
+
+    if (s.code == OK) {
+        pthread_mutex_lock(&tls->lock);
+        SSL_CTX *old = tls->context;
+        tls->context = context;
+        context = old;
+        pthread_mutex_unlock(&tls->lock);
+    }
+    SSL_CTX_free(context);
+    return s;
+}
+
 void tls_close(struct tls *tls)
 {
+    pthread_mutex_destroy(&tls->lock);
     SSL_CTX_free(tls->context);
     BIO_meth_free(tls->wire_method);
     memory_give(tls);
@@ -231,7 +254,9 @@ struct tls_stream *tls_stream_open(struct tls *tls, struct wire wire)
         return NULL;
     stream->wire = wire;
     stream->failure = "";
+    pthread_mutex_lock(&tls->lock);
     stream->ssl = SSL_new(tls->context);
+    pthread_mutex_unlock(&tls->lock);
     BIO *bio = BIO_new(tls->wire_method);
     if (!stream->ssl || !bio) {
         BIO_free(bio);

@@ -13,6 +13,9 @@ struct tls_stream;
 /* Owner: handle. INVALID for a certificate or key that cannot be used, with the reason. */
 MUST_USE status tls_open(struct arena *arena, const struct certificate *certificate,
                          struct tls **out);
+/* Streams that begin from now on show this certificate. INVALID: it cannot be used, and the old one stays. */
+MUST_USE status tls_renew(struct tls *tls, struct arena *arena,
+                          const struct certificate *certificate);
 /* After all its streams. */
 void tls_close(struct tls *tls);
 

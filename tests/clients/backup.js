@@ -261,8 +261,14 @@ test("only the owner of the data can ask for a checkpoint", async () => {
     equal(await ask("GET", "/healthz"), 200);
     equal(await ask("GET", "/_mayfly/checkpoint"), 405);
     equal(await ask("POST", "/dbs"), 404);
+    equal((await server.raw("POST", "/_mayfly/confirm-clock")).status, 404);
+    equal(mayfly("confirm-clock", "--data", server.data).code, 0);
     equal(await server.stop(), 0);
+    matches(server.errors, /clock\.confirmed/);
     equal(fs.existsSync(socket), false);
+    const late = mayfly("confirm-clock", "--data", server.data);
+    equal(late.code, 1);
+    matches(late.err, /no server has .* open/);
 });
 
 run({ after: stopAll });

@@ -5,75 +5,25 @@
  * so the decoded link, the link as sent and the resource id are tried in this order; each says what the
  * request asks for. A token (type=resource) is sealed by this server and needs no signature of its own.
  *
- * Keeps: signatures are compared in constant time; a message shows what was signed, never a key nor the
+ * Keeps: a message shows what was signed, never a key nor the
  * right signature; a header that decides who asks stands in a request once.
- * Threads: immutable after auth_open; callable from every thread. Start reading at auth_identify(). */
+ * Threads: callable from every thread; the keys have a lock of their own (account_keys.c). Start reading at auth_identify(). */
 #include "front/cosmos/auth.h"
 
 #include <strings.h>
 
+#include "front/cosmos/account_keys.h"
 #include "front/cosmos/auth_date.h"
 #include "front/cosmos/auth_header.h"
-#include "front/cosmos/auth_key.h"
 #include "front/cosmos/call.h"
 #include "front/cosmos/face.h"
 
-/* The key that the emulator publishes, and every tool tries first. */
-static const char emulator_key[] =
-    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
-
 struct auth {
     struct clock_source machine_time;
-    struct auth_key master;
-    struct auth_key read_only;
-    struct auth_key
-        seals; /* derived from the master key, so that no seal can pass as a signature */
-    bool has_read_only;
+    struct account_keys *keys;
 };
 
 /* ---- life ------------------------------------------------------------------------------------------- */
-
-static status open_key(struct arena *arena, const char *what, const char *text,
-                       struct auth_key *out)
-{
-    uint8_t secret[LIMIT_ACCOUNT_KEY_TEXT_BYTES];
-    bytes encoded = bytes_of_text(text);
-    size_t len = 0;
-    status s = STATUS_OK;
-
-    if (encoded.len > sizeof(secret))
-        return status_fail(arena, INVALID, "the %s has %zu characters, limit %d", what, encoded.len,
-                           LIMIT_ACCOUNT_KEY_TEXT_BYTES);
-    if (!base64_decode(encoded, secret, &len))
-        s = status_fail(arena, INVALID, "the %s is not base64", what);
-    else if (len < LIMIT_ACCOUNT_KEY_BYTES_MIN)
-        s = status_fail(arena, INVALID, "the %s has %zu bytes, it needs at least %d", what, len,
-                        LIMIT_ACCOUNT_KEY_BYTES_MIN);
-    else
-        auth_key_make(bytes_of(secret, len), out);
-    auth_wipe(secret, sizeof(secret));
-    return s;
-}
-
-static status open_keys(const struct cosmos_options *options, struct arena *arena,
-                        struct auth *auth)
-{
-    uint8_t seal_secret[AUTH_MAC_BYTES];
-
-    TRY(open_key(arena, "master key", options->master_key ? options->master_key : emulator_key,
-                 &auth->master));
-    auth_key_sign(&auth->master, BYTES_LITERAL("mayfly seals"), seal_secret);
-    auth_key_make(bytes_of(seal_secret, sizeof(seal_secret)), &auth->seals);
-    auth_wipe(seal_secret, sizeof(seal_secret));
-    if (!options->read_only_key)
-        return STATUS_OK;
-    TRY(open_key(arena, "read-only key", options->read_only_key, &auth->read_only));
-    auth->has_read_only = true;
-    if (auth_is_same(bytes_of(auth->master.inner, AUTH_KEY_STATE_BYTES),
-                     bytes_of(auth->read_only.inner, AUTH_KEY_STATE_BYTES)))
-        return status_of(INVALID, "the read-only key is the master key: it needs to be another");
-    return STATUS_OK;
-}
 
 status auth_open(const struct cosmos_options *options, struct arena *arena, struct auth **out)
 {
@@ -84,7 +34,7 @@ status auth_open(const struct cosmos_options *options, struct arena *arena, stru
     if (!auth)
         return status_of(OUT_OF_MEMORY, "no memory for the keys");
     auth->machine_time = options->machine_time;
-    TRY_GOTO(open_keys(options, arena, auth), done);
+    TRY_GOTO(account_keys_open(options, arena, &auth->keys), done);
     *out = auth;
     return STATUS_OK;
 done:
@@ -96,8 +46,13 @@ void auth_close(struct auth *auth)
 {
     if (!auth)
         return;
-    auth_wipe(auth, sizeof(*auth));
+    account_keys_close(auth->keys);
     memory_give(auth);
+}
+
+status auth_renew(struct auth *auth, const struct cosmos_options *options, struct arena *arena)
+{
+    return account_keys_renew(auth->keys, options, arena);
 }
 
 time_ms auth_machine_now(const struct auth *auth)
@@ -110,22 +65,13 @@ time_ms auth_machine_now(const struct auth *auth)
 void auth_seal(const struct auth *auth, const char *purpose, bytes text,
                uint8_t seal_out[AUTH_SEAL_BYTES])
 {
-    uint8_t mac[AUTH_MAC_BYTES];
-    struct auth_key key;
-
-    auth_key_sign(&auth->seals, bytes_of_text(purpose), mac);
-    auth_key_make(bytes_of(mac, sizeof(mac)), &key);
-    auth_key_sign(&key, text, mac);
-    memcpy(seal_out, mac, AUTH_SEAL_BYTES);
+    account_keys_seal(auth->keys, purpose, text, seal_out);
 }
 
 bool auth_seal_holds(const struct auth *auth, const char *purpose, bytes text,
                      const uint8_t seal[AUTH_SEAL_BYTES])
 {
-    uint8_t wanted[AUTH_SEAL_BYTES];
-
-    auth_seal(auth, purpose, text, wanted);
-    return auth_is_same(bytes_of(wanted, sizeof(wanted)), bytes_of(seal, AUTH_SEAL_BYTES));
+    return account_keys_seal_holds(auth->keys, purpose, text, seal);
 }
 
 /* ---- what was signed -------------------------------------------------------------------------------- */
@@ -236,32 +182,18 @@ static status make_text(const struct call *call, const struct signing *signing, 
     return STATUS_OK;
 }
 
-static bool is_signed_by(const struct auth_key *key, bytes text, bytes signature)
-{
-    uint8_t mac[AUTH_MAC_BYTES];
-    char mac_text[AUTH_MAC_TEXT_BYTES];
-
-    auth_key_sign(key, text, mac);
-    auth_mac_format(mac, mac_text);
-    return auth_is_same(bytes_of(mac_text, sizeof(mac_text) - 1), signature);
-}
-
 static status find_signer(const struct call *call, const struct signing *signing, bytes signature,
-                          enum grant_kind *out)
+                          enum account_key *out)
 {
-    const struct auth *auth = call->face->auth;
     bytes text;
 
-    *out = GRANT_NOTHING;
+    *out = KEY_COUNT;
     for (enum link_form form = LINK_DECODED; form < LINK_FORM_COUNT; form++) {
         TRY(make_text(call, signing, form, &text));
         if (text.len == 0)
             continue;
-        if (is_signed_by(&auth->master, text, signature))
-            *out = GRANT_MASTER;
-        else if (auth->has_read_only && is_signed_by(&auth->read_only, text, signature))
-            *out = GRANT_READ_ONLY;
-        if (*out != GRANT_NOTHING)
+        *out = account_keys_signer(call->face->auth->keys, text, signature);
+        if (*out != KEY_COUNT)
             break;
     }
     return STATUS_OK;
@@ -335,17 +267,24 @@ static status check_window(struct call *call, const struct signing *signing, tim
                      LIMIT_SIGNATURE_AGE_MS / 60000);
 }
 
+static const char *const key_names[KEY_COUNT] = {
+    [KEY_PRIMARY] = "primary",
+    [KEY_SECONDARY] = "secondary",
+    [KEY_PRIMARY_READ_ONLY] = "primary-read-only",
+    [KEY_SECONDARY_READ_ONLY] = "secondary-read-only",
+};
+
 static status identify_key(struct call *call, bytes signature)
 {
     struct signing signing = { 0 };
-    enum grant_kind signer;
+    enum account_key signer;
     time_ms signed_at;
     bytes text;
 
     TRY(find_date(call, &signing, &signed_at));
     name_resource(&call->link, &signing);
     TRY(find_signer(call, &signing, signature, &signer));
-    if (signer == GRANT_NOTHING) {
+    if (signer == KEY_COUNT) {
         TRY(make_text(call, &signing, LINK_DECODED, &text));
         return call_fail(call, FAIL_UNAUTHORIZED,
                          "The input authorization token can't serve the request. The wrong key is "
@@ -354,7 +293,8 @@ static status identify_key(struct call *call, bytes signature)
                          (int)text.len, (const char *)text.data);
     }
     TRY(check_window(call, &signing, signed_at));
-    call->grant.kind = signer;
+    call->grant.kind = signer <= KEY_SECONDARY ? GRANT_MASTER : GRANT_READ_ONLY;
+    call->grant.key = key_names[signer];
     return STATUS_OK;
 }
 
@@ -380,6 +320,7 @@ static status identify_token(struct call *call, bytes signature)
                          end_text, now_text);
     }
     call->grant = (struct grant){ .kind = GRANT_TOKEN,
+                                  .key = "token",
                                   .is_all = token.is_all,
                                   .resource = token.resource,
                                   .item = token.item,

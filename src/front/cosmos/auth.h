@@ -15,6 +15,7 @@ enum { GRANT_PARTITION_BYTES_MAX = 2048 };
 /* What the signature of a request proved. In the arena of the call. */
 struct grant {
     enum grant_kind kind;
+    const char *key; /* which one signed, for people; NULL: none */
     /* GRANT_TOKEN: one resource and everything below it. */
     bool is_all;         /* permission mode All; otherwise Read */
     struct rid resource; /* database or container */
@@ -26,6 +27,9 @@ struct grant {
 MUST_USE status auth_open(const struct cosmos_options *options, struct arena *arena,
                           struct auth **out);
 void auth_close(struct auth *auth);
+/* The keys of `options` in place of the ones there are; on failure those stay. */
+MUST_USE status auth_renew(struct auth *auth, const struct cosmos_options *options,
+                           struct arena *arena);
 
 /* Checks the authorization header and its date; fills call->grant. FAIL_UNAUTHORIZED, FAIL_FORBIDDEN. */
 MUST_USE status auth_identify(struct call *call);

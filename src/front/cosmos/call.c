@@ -16,6 +16,7 @@
 
 #include "front/cosmos/face.h"
 #include "front/cosmos/throughput.h"
+#include "front/cosmos/witness.h"
 #include "front/front.h"
 
 static status run(struct call *call);
@@ -56,6 +57,7 @@ enum http_answer cosmos_handle(void *context, struct http_exchange *exchange)
     call->headers = buffer_in(call->arena);
     call->charge = CHARGE_METADATA_READ;
     call->is_later = &is_later;
+    call->watch_ns = clock_stopwatch_ns();
     name_activity(call->face, call->activity);
     status s = run(call);
     if (is_later)
@@ -436,6 +438,7 @@ static void finish(struct call *call, status outcome)
     if (call->collection && call->has_request)
         throughput_draw(call, call->charge);
     add_common_headers(call);
+    witness_end(call);
     end_request(call);
     if (buffer_finish(&call->headers, &call->exchange->reply.headers).code != OK)
         call->exchange->reply.headers = BYTES_NONE;

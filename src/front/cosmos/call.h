@@ -23,6 +23,7 @@ struct call {
     struct request request; /* one reading of the clock, one picture of the catalog */
     bool has_request;
     const struct route *route;
+    int64_t watch_ns; /* when it began, by the stopwatch */
     struct link link;
     struct grant grant;
 

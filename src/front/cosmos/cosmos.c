@@ -16,6 +16,7 @@ status cosmos_open(const struct cosmos_options *options, struct arena *arena, st
     face->engine = options->engine;
     face->log = options->log;
     face->metrics = options->metrics;
+    face->audit = options->audit;
     pthread_mutex_init(&face->resource_lock, NULL);
     random_secret(face->activity_seed, sizeof(face->activity_seed));
     if (options->enforces_throughput && !(face->throughput = throughput_open()))
@@ -38,4 +39,10 @@ void cosmos_close(struct cosmos *face)
         throughput_close(face->throughput);
     pthread_mutex_destroy(&face->resource_lock);
     memory_give(face);
+}
+
+status cosmos_renew_keys(struct cosmos *face, const struct cosmos_options *options,
+                         struct arena *arena)
+{
+    return auth_renew(face->auth, options, arena);
 }

@@ -13,10 +13,12 @@ struct cosmos_options {
     struct engine *engine; /* borrowed, as all of these */
     const struct log *log;
     struct metrics *metrics;
+    struct audit *audit; /* NULL: nobody wants to know */
     /* Judges the date of signatures: the machine's own time, which the test clock does not move. */
     struct clock_source machine_time;
     const char *master_key;    /* base64; NULL: the well-known key of the emulator */
     const char *read_only_key; /* base64; NULL: there is none */
+    const char *secondary_key, *secondary_read_only_key; /* the same beside them */
     bool enforces_throughput;
 };
 
@@ -24,6 +26,10 @@ struct cosmos_options {
 MUST_USE status cosmos_open(const struct cosmos_options *options, struct arena *arena,
                             struct cosmos **out);
 void cosmos_close(struct cosmos *face);
+/* From now on requests are signed with the keys of `options`, of which nothing else is looked at. On failure the old
+ * ones stay. INVALID. */
+MUST_USE status cosmos_renew_keys(struct cosmos *face, const struct cosmos_options *options,
+                                  struct arena *arena);
 
 /* http_handler; `face` is a struct cosmos. */
 enum http_answer cosmos_handle(void *face, struct http_exchange *exchange);

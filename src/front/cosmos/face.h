@@ -15,6 +15,7 @@ struct cosmos {
     struct engine *engine;
     const struct log *log;
     struct metrics *metrics;
+    struct audit *audit;
     struct auth *auth;
     struct throughput *throughput; /* NULL: not enforced */
     /* Changes of resources (databases, containers, offers, users) run one at a time, so that what was

@@ -22,6 +22,7 @@
 #include "front/mongo/retry.h"
 #include "front/mongo/session.h"
 #include "front/mongo/top.h"
+#include "front/mongo/witness.h"
 
 /* Most replies that carry no documents fit. */
 enum { REPLY_BYTES_FIRST = 256 };
@@ -410,6 +411,7 @@ static void note_end(struct command *command, bool is_failed)
     int64_t took_us = (clock_stopwatch_ns() - command->watch_ns) / 1000;
     const struct profiler *profiler = &command->face->profiler;
 
+    witness_change(command, is_failed);
     counters_add(command, is_failed, took_us);
     top_note(command, is_failed, took_us);
     if (took_ms >= atomic_load_explicit(&profiler->slow_ms, memory_order_relaxed) ||

@@ -31,6 +31,7 @@ struct mongo {
     struct engine *engine;
     const struct log *log;
     struct metrics *metrics;
+    struct audit *audit;
     const char *set_name;
     const char *program_version;
     const char *directory; /* for rows that do not fit into memory */

@@ -12,6 +12,7 @@
 #include "front/mongo/handlers.h"
 #include "front/mongo/lsid.h"
 #include "front/mongo/session.h"
+#include "front/mongo/witness.h"
 
 enum { LOGIN_BYTES_MAX = 4 * 1024 * 1024 };
 
@@ -63,7 +64,10 @@ static status need_login(struct command *command, struct login **out)
 
 static status fail_login(struct command *command)
 {
+    const struct login *login = command->session->login;
+
     metrics_add(command->face->metrics, METRIC_requests_unauthorized_total, 1);
+    witness_failed_login(command, login->user, login->database);
     return command_fail(command, ERROR_AuthenticationFailed, "Authentication failed.");
 }
 
@@ -193,7 +197,10 @@ static status become(struct command *command, struct login *login)
     TRY(principal_read(command->face, login->memory, login->database, login->user,
                        &login->principal, &is_there));
     lsid_digest(login->user, login->database, login->digest);
-    return is_there ? STATUS_OK : fail_login(command);
+    if (!is_there)
+        return fail_login(command);
+    witness_login(command, login->user, login->database);
+    return STATUS_OK;
 }
 
 status serve_sasl_continue(struct command *command)

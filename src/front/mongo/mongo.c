@@ -25,6 +25,7 @@ status mongo_open(const struct mongo_options *options, struct arena *arena, stru
     face->engine = options->engine;
     face->log = options->log;
     face->metrics = options->metrics;
+    face->audit = options->audit;
     face->set_name = options->set_name ? options->set_name : default_set_name;
     face->program_version = options->version ? options->version : "";
     face->directory = options->directory ? options->directory : default_directory;

@@ -13,6 +13,7 @@ struct mongo_options {
     struct engine *engine; /* borrowed, as all of these */
     const struct log *log;
     struct metrics *metrics;
+    struct audit *audit;  /* NULL: nobody wants to know */
     const char *set_name; /* of the replica set; NULL: "mayfly" */
     const char *version;  /* of this program */
     const char

@@ -10,6 +10,7 @@
 #include "front/mongo/login.h"
 #include "front/mongo/principal_store.h"
 #include "front/mongo/session.h"
+#include "front/mongo/witness.h"
 
 static const struct role {
     const char *name;
@@ -243,6 +244,7 @@ static unsigned rights_for(enum command_access access)
 static status refuse(struct command *command, const char *why)
 {
     metrics_add(command->face->metrics, METRIC_requests_unauthorized_total, 1);
+    witness_refusal(command);
     return command_fail(command, ERROR_Unauthorized, "Command %s %s", command->row->name, why);
 }
 

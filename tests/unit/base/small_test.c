@@ -132,6 +132,46 @@ static void note_line(void *context, const struct log_line *line)
     told->newest = line->at;
 }
 
+TEST(log, a_value_cannot_begin_a_line_of_its_own)
+{
+    char line[512];
+    const bytes got = logged(line, sizeof(line), LOG_INFO, "a\nb\x1b[31mc\td");
+
+    CHECK_THAT(got.len > 16 && memmem(got.data, got.len, "text=a?b?[31mc?d\n", 17) != NULL, "%.*s",
+               (int)got.len, (const char *)got.data);
+}
+
+TEST(audit, a_flood_of_refusals_is_counted_and_not_written)
+{
+    int ends[2];
+    char text[65536];
+
+    CHECK_EQ(pipe(ends), 0, "");
+    const struct log log = log_to(ends[1], LOG_INFO);
+    struct audit audit = { .log = &log };
+    const struct audit_party party = { .peer = "1.2.3.4:5", .user = BYTES_LITERAL("eve") };
+    for (int i = 0; i < 10 * LIMIT_AUDIT_REFUSALS; i++)
+        audit_refused(&audit, &party, "n=%d", i);
+    atomic_store(&audit.second, 0); /* another second begins */
+    audit_refused(&audit, &party, "the next");
+    audit_done(&audit, "change", &party, "x=1");
+    audit_done(NULL, "change", &party, "nobody wants to know");
+    const ssize_t len = read(ends[0], text, sizeof(text) - 1);
+    CHECK(len > 0);
+    text[len] = '\0';
+    int lines = 0;
+    for (ssize_t i = 0; i < len; i++)
+        lines += text[i] == '\n';
+    /* A second may have ended by itself in between. */
+    CHECK_THAT(lines >= LIMIT_AUDIT_REFUSALS + 2 && lines <= 2 * LIMIT_AUDIT_REFUSALS + 2, "%d",
+               lines);
+    CHECK_THAT(strstr(text, "audit.refused client=1.2.3.4:5 who=eve the next left-out=") != NULL,
+               "%s", text);
+    CHECK(strstr(text, "audit.change client=1.2.3.4:5 who=eve x=1\n") != NULL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 TEST(log, ring_keeps_the_newest_lines_and_the_warnings_of_the_start)
 {
     int ends[2];

@@ -103,22 +103,53 @@ TEST(config, a_key_of_ones_own_opens_every_address)
     close_memory();
 }
 
+TEST(config, keys_with_names_are_for_replacing_them)
+{
+    const char a[] = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    const char b[] = "/////////////////////////////////////////w==";
+    char path[256], words[512], text[512];
+
+    check_temp_dir(path, sizeof(path) - 16);
+    strncat(path, "/key", sizeof(path) - strlen(path) - 1);
+    snprintf(words, sizeof(words), "--key-file %s", path);
+    snprintf(text, sizeof(text), "# two\nsecondary=%s\n  primary =  %s\n", a, b);
+    write_file(path, text);
+    struct outcome got = read_words(COMMAND_SERVE, words);
+    CHECK_OK(got.status);
+    CHECK_STRING(got.config.key_file, path);
+    CHECK_STRING(got.config.master_key, b);
+    CHECK_STRING(got.config.secondary_key, a);
+    CHECK(!got.config.read_only_key && !got.config.secondary_read_only_key);
+    snprintf(text, sizeof(text), "%s\nprimary-read-only = %s\nsecondary-read-only = %s\n", a, b, a);
+    write_file(path, text);
+    got = read_words(COMMAND_SERVE, words);
+    CHECK_OK(got.status);
+    CHECK_STRING(got.config.master_key, a);
+    CHECK_STRING(got.config.read_only_key, b);
+    CHECK_STRING(got.config.secondary_read_only_key, a);
+    close_memory();
+}
+
 TEST(config, a_bad_key_file_is_refused_without_showing_the_key)
 {
     const struct {
         const char *text;
         const char *part;
     } rows[] = {
-        {"",                                             "is empty"           },
-        { "\n \n",                                       "is empty"           },
-        { "c2VjcmV0",                                    "line 1 is not a key"},
-        { "secret!secret!secret!secret!",                "line 1 is not a key"},
-        { "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV",             "line 1 is not a key"},
-        { "c2VjcmV0c2VjcmV0c2VjcmV0c2V====",             "line 1 is not a key"},
-        { "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\nc2VjcmV0",  "line 2 is not a key"},
+        {"",                                                       "is empty"                               },
+        { "\n \n",                                                 "is empty"                               },
+        { "c2VjcmV0",                                              "line 1 is not a key"                    },
+        { "secret!secret!secret!secret!",                          "line 1 is not a key"                    },
+        { "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV",                       "line 1 is not a key"                    },
+        { "c2VjcmV0c2VjcmV0c2VjcmV0c2V====",                       "line 1 is not a key"                    },
+        { "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\nc2VjcmV0",            "line 2 is not a key"                    },
         { "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n"
           "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n"
-          "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n", "more than two lines"},
+          "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",           "more than two lines"                    },
+        { "primary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n"
+          "primary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n", "line 2 has a key that was there already"},
+        { "tertiary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",         "line 1 is not a key"                    },
+        { "secondary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",        "is empty"                               },
     };
     char path[256], words[512];
 

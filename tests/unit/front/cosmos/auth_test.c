@@ -338,6 +338,33 @@ TEST(auth, the_read_only_key_is_another_key)
     asked_close(&asked);
 }
 
+TEST(auth, seals_hold_while_their_key_is_one_of_the_two)
+{
+    struct arena *arena = arena_open(1 << 20);
+    const char *const keys[] = { "AAECAwQFBgcICQoLDA0ODw==", "EBESExQVFhcYGRobHB0eHw==",
+                                 "ICEiIyQlJicoKSorLC0uLw==" };
+    struct cosmos_options options = { .master_key = keys[0] };
+    const bytes text = BYTES_LITERAL("text");
+    uint8_t seal[AUTH_SEAL_BYTES];
+    struct auth *auth;
+
+    CHECK_OK(auth_open(&options, arena, &auth));
+    auth_seal(auth, "test", text, seal);
+    options = (struct cosmos_options){ .master_key = keys[1], .secondary_key = keys[0] };
+    CHECK_OK(auth_renew(auth, &options, arena));
+    CHECK(auth_seal_holds(auth, "test", text, seal));
+    options = (struct cosmos_options){ .master_key = keys[2], .read_only_key = keys[2] };
+    CHECK_CODE(auth_renew(auth, &options, arena), INVALID);
+    CHECK(auth_seal_holds(auth, "test", text, seal)); /* a bad set changes nothing */
+    options = (struct cosmos_options){ .master_key = keys[2],
+                                       .secondary_key = keys[1],
+                                       .secondary_read_only_key = keys[0] };
+    CHECK_OK(auth_renew(auth, &options, arena));
+    CHECK(!auth_seal_holds(auth, "test", text, seal)); /* who only reads seals nothing */
+    auth_close(auth);
+    arena_close(arena);
+}
+
 TEST(auth, seals_hold_for_their_text_purpose_and_key_only)
 {
     uint8_t seal[AUTH_SEAL_BYTES], other_seal[AUTH_SEAL_BYTES];

@@ -1,0 +1,259 @@
+#!/usr/bin/env node
+// Who gets in, what is told of them, and what is never told: keys that are replaced, certificates that are renewed, the
+// audit log, and secrets that appear nowhere.
+"use strict";
+
+const crypto = require("node:crypto");
+const fs = require("node:fs");
+const path = require("node:path");
+const tls = require("node:tls");
+const { MongoClient } = require("mongodb");
+const { test, equal, ok, matches, run } = require("./support/check");
+const { start, stopAll, temporaryDirectory } = require("./support/server");
+
+const MONGO = ["--mongo", "127.0.0.1:0"];
+const makeKey = () => crypto.randomBytes(48).toString("base64");
+
+function keyFile(text) {
+    const file = path.join(temporaryDirectory(), "key");
+    fs.writeFileSync(file, text, { mode: 0o600 });
+    return file;
+}
+
+// Sends the signal and waits until the server has told of what it did.
+async function signal(server, name, line) {
+    const from = server.errors.length;
+    server.process.kill(name);
+    for (let i = 0; i < 30000; i++) {
+        const found = server.errors.slice(from).split("\n").find((l) => line.test(l));
+        if (found) return found;
+        await new Promise((resolve) => server.process.stderr.once("data", resolve));
+    }
+    throw new Error(`no line ${line}`);
+}
+
+const statusWith = async (server, key, method = "GET", target = "/dbs", more = {}) =>
+    (await server.signed(method, target, { key, ...more })).status;
+
+test("keys are replaced while the server runs", async () => {
+    const [old, next, last, reader] = [makeKey(), makeKey(), makeKey(), makeKey()];
+    const file = keyFile(`primary = ${old}\n`);
+    const server = await start({ options: ["--key-file", file] });
+    equal(await statusWith(server, old), 200);
+    equal(await statusWith(server, next), 401);
+
+    fs.writeFileSync(file, `# both\nprimary = ${old}\nsecondary = ${next}\nprimary-read-only = ${reader}\n`);
+    await signal(server, "SIGHUP", /reload\.done what=keys/);
+    for (const key of [old, next, reader]) equal(await statusWith(server, key), 200);
+    equal(await statusWith(server, next, "POST", "/dbs", { body: { id: "made" } }), 201);
+    equal(await statusWith(server, reader, "POST", "/dbs", { body: { id: "not" } }), 403);
+    equal(await statusWith(server, reader, "DELETE", "/dbs/made"), 403);
+
+    fs.writeFileSync(file, `primary = ${next}\nsecondary = ${last}\n`);
+    await signal(server, "SIGHUP", /reload\.done what=keys/);
+    for (const key of [next, last]) equal(await statusWith(server, key), 200);
+    for (const key of [old, reader]) equal(await statusWith(server, key), 401);
+
+    fs.writeFileSync(file, "nonsense\n");
+    matches(await signal(server, "SIGHUP", /reload\.failed what=keys/), /kept="as before"/);
+    equal(await statusWith(server, next), 200, "the keys stay");
+    equal(await server.stop(), 0);
+});
+
+test("a token outlives the step of its key from primary to secondary", async () => {
+    const [old, next] = [makeKey(), makeKey()];
+    const file = keyFile(`${old}\n`);
+    const server = await start({ options: ["--key-file", file] });
+    const client = server.client({ key: old });
+    const { database } = await client.databases.create({ id: "d" });
+    const { container } = await database.containers.create({ id: "c", partitionKey: "/id" });
+    await container.items.create({ id: "i" });
+    const { user } = await database.users.create({ id: "u" });
+    const { resource } = await user.permissions.create({
+        id: "p",
+        permissionMode: "Read",
+        resource: (await container.read()).resource._self,
+    });
+    const read = () =>
+        server.raw("GET", "/dbs/d/colls/c/docs/i", {
+            headers: {
+                authorization: encodeURIComponent(resource._token),
+                "x-ms-date": new Date().toUTCString(),
+                "x-ms-documentdb-partitionkey": '["i"]',
+            },
+        });
+    equal((await read()).status, 200);
+    fs.writeFileSync(file, `primary = ${next}\nsecondary = ${old}\n`);
+    await signal(server, "SIGHUP", /reload\.done what=keys/);
+    equal((await read()).status, 200);
+    fs.writeFileSync(file, `primary = ${next}\n`);
+    await signal(server, "SIGHUP", /reload\.done what=keys/);
+    equal((await read()).status, 401);
+    equal(await server.stop(), 0);
+});
+
+const shownCertificate = (server) =>
+    new Promise((resolve, reject) => {
+        const socket = tls.connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () => {
+            resolve({ of: socket.getPeerCertificate().fingerprint256, cipher: socket.getCipher().name, socket });
+        });
+        socket.on("error", reject);
+    });
+
+test("a certificate is renewed while the server runs, and open connections stay", async () => {
+    const [first, second] = [await start(), await start()];
+    const files = (from, to) => {
+        for (const name of ["tls-cert.pem", "tls-key.pem"]) fs.copyFileSync(path.join(from, name), path.join(to, name));
+    };
+    const place = temporaryDirectory();
+    files(first.data, place);
+    const options = ["--cert", path.join(place, "tls-cert.pem"), "--key", path.join(place, "tls-key.pem")];
+    const server = await start({ options });
+    const before = await shownCertificate(server);
+    files(second.data, place);
+    await signal(server, "SIGHUP", /reload\.done what=certificate/);
+    const after = await shownCertificate(server);
+    ok(before.of !== after.of, "another certificate is shown");
+    const answered = new Promise((resolve) => before.socket.once("data", resolve));
+    before.socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    matches(String(await answered), /200 OK/);
+    fs.writeFileSync(path.join(place, "tls-key.pem"), "nonsense");
+    await signal(server, "SIGHUP", /reload\.failed what=certificate/);
+    const kept = await shownCertificate(server);
+    equal(kept.of, after.of);
+    for (const shown of [before, after, kept]) shown.socket.destroy();
+    for (const each of [first, second, server]) equal(await each.stop(), 0);
+});
+
+test("of TLS 1.2 only ciphers with forward secrecy are accepted", async () => {
+    const server = await start();
+    const attempt = (ciphers) =>
+        new Promise((resolve) => {
+            const socket = tls.connect(
+                { host: "127.0.0.1", port: server.port, rejectUnauthorized: false, maxVersion: "TLSv1.2", ciphers },
+                () => {
+                    resolve(socket.getCipher().name);
+                    socket.destroy();
+                },
+            );
+            socket.on("error", () => resolve("refused"));
+        });
+    equal(await attempt("ECDHE-ECDSA-AES128-GCM-SHA256"), "ECDHE-ECDSA-AES128-GCM-SHA256");
+    equal(await attempt("ECDHE-ECDSA-AES128-SHA"), "refused");
+    equal(await attempt("AES128-SHA"), "refused");
+    equal(await server.stop(), 0);
+});
+
+test("the audit log tells who came in, who was refused and who changed what", async () => {
+    const file = path.join(temporaryDirectory(), "audit.log");
+    const server = await start({ options: [...MONGO, "--audit-file", file] });
+    const { database } = await server.client().databases.create({ id: "shop" });
+    await database.containers.create({ id: "orders", partitionKey: "/id", defaultTtl: 60 });
+    await server.signed("GET", "/dbs/shop/colls/orders/docs/secret-id", { key: makeKey() });
+    const first = await MongoClient.connect(server.mongoUrl);
+    await first.db("m").collection("c").createIndex({ at: 1 }, { expireAfterSeconds: 5, name: "t" });
+    await first.db("m").command({ collMod: "c", index: { name: "t", expireAfterSeconds: 50 } });
+    await first.db("admin").command({ createUser: "ann", pwd: "pass-word-1", roles: ["root"] });
+    await first.close();
+    const login = (name, word) => MongoClient.connect(server.mongoUrl.replace("//", `//${name}:${word}@`));
+    await login("ann", "wrong-word-2").then(
+        () => ok(false, "a wrong word is refused"),
+        (error) => equal(error.code, 18),
+    );
+    const ann = await login("ann", "pass-word-1");
+    await ann.db("m").dropCollection("c");
+    await ann.close();
+    const nobody = await MongoClient.connect(server.mongoUrl);
+    await nobody.db("m\nfake").collection("x").findOne().catch(() => 0);
+    await nobody.close();
+    fs.renameSync(file, file + ".1");
+    await signal(server, "SIGHUP", /reload\.done what=audit/);
+    await server.client().database("shop").delete();
+    equal(await server.stop(), 0);
+    const lines = fs.readFileSync(file + ".1", "utf8");
+    for (const pattern of [
+        /audit\.change client=127\.0\.0\.1:\d+ who=primary request=POST \/dbs status=201/,
+        /audit\.change .* who=primary request=POST \/dbs\/shop\/colls status=201/,
+        /audit\.refused .* who=- request=GET \/dbs\/shop\/colls\/orders status=401/,
+        /audit\.change .* who=- command=createIndexes ns=m\.c result=done/,
+        /audit\.change .* who=- command=collMod ns=m\.c result=done/,
+        /audit\.change .* who=- command=createUser ns=admin\S* result=done/,
+        /audit\.refused .* who=ann@admin login=failed/,
+        /audit\.login .* who=ann@admin result=accepted/,
+        /audit\.change .* who=ann@admin command=drop ns=m\.c result=done/,
+        /audit\.refused .* who=- command=find/,
+    ])
+        matches(lines, pattern);
+    for (const line of lines.trim().split("\n")) matches(line, /^\d{4}-\S+Z info audit\.\w+ client=/);
+    ok(!lines.includes("secret-id"), "no ids of items");
+    matches(fs.readFileSync(file, "utf8"), /who=primary request=DELETE \/dbs\/shop status=204/);
+    equal(fs.statSync(file).mode & 0o777, 0o600);
+});
+
+test("a flood of refusals does not flood the audit log", async () => {
+    const server = await start();
+    const key = makeKey();
+    for (let i = 0; i < 20; i++)
+        await Promise.all(Array.from({ length: 20 }, () => server.signed("GET", "/dbs", { key })));
+    const lines = server.errors.split("\n").filter((l) => l.includes("audit.refused"));
+    ok(lines.length >= 1 && lines.length < 390, `${lines.length} lines for 400 refusals`);
+    equal(await server.stop(), 0);
+});
+
+test("secrets appear in no log, no figure and no reply", async () => {
+    const [key, reader] = [makeKey(), makeKey()];
+    const words = [key, reader, "pass-word-1", "wrong-word-2", "document-content-3"];
+    const audit = path.join(temporaryDirectory(), "audit.log");
+    const options = [...MONGO, "--key-file", keyFile(`${key}\n${reader}\n`), "--audit-file", audit, "--log-level", "debug"];
+    const server = await start({ options });
+    const seen = [];
+    for (const [each, target] of [[key, "/dbs"], [reader, "/dbs"], [makeKey(), "/dbs"], [key, "/dbs/none"]])
+        seen.push((await server.signed("GET", target, { key: each })).text);
+    const { database } = await server.client({ key }).databases.create({ id: "d" });
+    const { container } = await database.containers.create({ id: "c", partitionKey: "/id" });
+    await container.items.create({ id: "i", text: "document-content-3" });
+    const client = await MongoClient.connect(server.mongoUrl);
+    await client.db("m").collection("c").insertOne({ text: "document-content-3" });
+    await client.db("admin").command({ setParameter: 1, logLevel: 5 }).catch(() => 0);
+    await client.db("m").command({ profile: 1, slowms: 0 });
+    await client.db("m").collection("c").findOne({ text: "document-content-3" });
+    await client.db("admin").command({ createUser: "ann", pwd: "pass-word-1", roles: ["root"] });
+    await client.close();
+    await MongoClient.connect(server.mongoUrl.replace("//", "//ann:wrong-word-2@")).catch(() => 0);
+    const ann = await MongoClient.connect(server.mongoUrl.replace("//", "//ann:pass-word-1@"));
+    seen.push(JSON.stringify(await ann.db("admin").command({ getLog: "global" })));
+    seen.push(JSON.stringify(await ann.db("admin").command({ usersInfo: "ann" })));
+    seen.push(JSON.stringify(await ann.db("admin").command({ getCmdLineOpts: 1 })));
+    seen.push(JSON.stringify(await ann.db("admin").command({ serverStatus: 1 })));
+    await ann.close();
+    seen.push((await server.raw("GET", "/metrics")).text);
+    await signal(server, "SIGHUP", /reload\.done what=audit/);
+    await signal(server, "SIGUSR1", /server\.status/);
+    equal(await server.stop(), 0);
+    seen.push(server.errors, fs.readFileSync(audit, "utf8"));
+    for (const word of words) ok(!seen.some((text) => text.includes(word)), `${word} was shown`);
+});
+
+test("a status summary is written on SIGUSR1", async () => {
+    const server = await start({ options: ["--log-level", "warning"] });
+    const line = await signal(server, "SIGUSR1", /server\.status/);
+    matches(line, /version=\S+ state=ok connections=\d+ requests=\d+ .* purged=\d+/);
+    equal(await server.stop(), 0);
+});
+
+test("whatever the server writes is its owner's, and it leaves no core dump", async () => {
+    const server = await start();
+    await server.client().databases.create({ id: "d" });
+    for (const name of fs.readdirSync(server.data))
+        equal([name, fs.statSync(path.join(server.data, name)).mode & 0o077], [name, 0]);
+    // A process whose memory may not be dumped cannot be looked into by its own user either.
+    const status = fs.readFileSync(`/proc/${server.process.pid}/status`, "utf8");
+    matches(status, /NoNewPrivs:\s*1/);
+    equal(await server.stop(), 0);
+    fs.chmodSync(server.data, 0o755);
+    const open = await start({ data: server.data });
+    matches(open.errors, /directory\.open .* chmod 700/);
+    equal(await open.stop(), 0);
+});
+
+run({ after: stopAll });
