@@ -63,7 +63,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/libmay
 	@$(CLANG) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^ $(ROCKSDB_fuzz) $(LDLIBS)
 
 # What only one measurement needs.
-$(addprefix $(BUILD)/bench/,sql rivals sessions expiry growth): BENCH_LDLIBS := -lpq
+$(addprefix $(BUILD)/bench/,sql rivals sessions expiry growth versus): BENCH_LDLIBS := -lpq
 $(BUILD)/bench/mongo: BENCH_LDLIBS := -lmongoc-1.0
 $(BUILD)/bench/aggregate: BENCH_LDLIBS := -lpq -lmongoc-1.0
 

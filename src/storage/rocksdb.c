@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "storage/directory.h"
+#include "storage/rocksdb_ahead.h"
 #include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_raw.h"
 
@@ -55,6 +56,7 @@ static void rocks_close(struct storage *storage)
     ASSERT(atomic_load(&rocks->sweeps_running) == 0);
     if (rocks->options[0] != NULL)
         rocksdb_options_release(rocks);
+    ahead_end(rocks);
     directory_close(rocks->directory_fd);
     memory_give(rocks->path);
     memory_give(rocks);
@@ -103,6 +105,7 @@ static struct rocksdb_storage *rocks_make(const struct storage_options *options)
     rocks->is_read_only = options->is_read_only;
     rocks->directory_fd = -1;
     raw_shelf_open(&rocks->shelf);
+    ahead_begin(rocks);
     atomic_store(&rocks->sweeps_running, 0);
     rocks->path = memory_take(path_size);
     ASSERT(rocks->path != NULL);

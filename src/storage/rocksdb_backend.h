@@ -9,6 +9,7 @@
  *     rocksdb_get.c       single documents from the files themselves
  *     rocksdb_files.c     which files there are (rocksdb_sorted.c, sst.c), and rocksdb_graves.c what is not in them
  *     rocksdb_write.c     batches and commits
+ *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
  *     rocksdb_space.c     giving space back, and how much there is
  *     rocksdb_copy.c      a second database from the files of the first */
 #ifndef STORAGE_ROCKSDB_BACKEND_H
@@ -42,6 +43,12 @@ struct rocksdb_storage {
     /* Rows of SPACE_BODIES that were written since the last turn of the graves, and when it was last asked whether it
      * is time for one; the committing thread's, see raw_turn(). */
     uint64_t bodies_written, bodies_asked_at;
+    /* Room in the log that is on the disk already, see rocksdb_ahead.c; the committing thread's. */
+    struct {
+        int file; /* the log, or -1 */
+        uint64_t number;
+        size_t left;
+    } ahead;
     _Atomic bool is_failed; /* a write failed: no more commits */
     _Atomic uint32_t body_gets;
     _Atomic bool is_bodies_cache_full;

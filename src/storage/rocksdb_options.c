@@ -12,7 +12,8 @@
  * reads up to the first damage and never mixes column families of different instants, but
  * cannot tell an unsynced tail from synced bytes that have rotted. So we open in tail mode first, and
  * if that fails, in point-in-time mode with a warning in the log: the server comes back after a power
- * cut, and no loss is silent. Closed logs are listed in the manifest with their sizes, so a missing
+ * cut, and no loss is silent. That happens after a kill in mid-write too, once there are zeros behind the end of the log
+ * (rocksdb_ahead.c): a record cut short then looks garbled. Closed logs are listed in the manifest with their sizes, so a missing
  * or shortened one is found in either mode.
  *
  * Threads: called while opening and closing only. */

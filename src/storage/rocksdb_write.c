@@ -7,6 +7,7 @@
  * if RocksDB would: commits are refused (IO_ERROR: surely not written) until the server was reopened.
  *
  * Threads: a batch belongs to one thread at a time; commits take turns (the commit queue's). */
+#include "storage/rocksdb_ahead.h"
 #include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_raw.h"
 
@@ -187,6 +188,7 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
         return status_of(IO_ERROR,
                          "an earlier write failed; see to the disk and restart the server");
     note_rows(rocks, batch);
+    ahead_prepare(rocks, rocks_batch_bytes(storage, batch));
     rocksdb_write(rocks->db, rocks->write_synced, batch->writes, &error);
     if (error == NULL) {
         raw_shelf_tend(rocks);

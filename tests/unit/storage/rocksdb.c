@@ -385,7 +385,7 @@ static void log_path(const char *from, char *out, size_t room)
 }
 
 /* 100 commits, then the files as they are at that moment. */
-static void make_crash_image(char *image, size_t room)
+static void make_crash_image_of(char *image, size_t room, const char *some_value)
 {
     struct fixture f;
     char key[16];
@@ -393,12 +393,17 @@ static void make_crash_image(char *image, size_t room)
     fixture_open(&f, FIXTURE_ROCKSDB);
     for (int i = 0; i < 100; i++) {
         snprintf(key, sizeof(key), "%03d", i);
-        fixture_put(&f, fixture_at(SPACE_ROWS), key, "some value");
+        fixture_put(&f, fixture_at(SPACE_ROWS), key, some_value);
         fixture_commit(&f);
     }
     check_temp_dir(image, room);
     copy_files(f.path, image);
     fixture_close(&f);
+}
+
+static void make_crash_image(char *image, size_t room)
+{
+    make_crash_image_of(image, room, "some value");
 }
 
 /* Opens the image and returns how many of the commits are there; they must be the first ones. */
@@ -484,4 +489,56 @@ TEST(storage, rocksdb_says_so_when_its_log_is_damaged_and_keeps_what_was_before)
     const int count = count_commits_and_log(image, logged, sizeof(logged));
     CHECK_THAT(count >= 45 && count <= 55, "%d commits are left", count);
     CHECK_THAT(strstr(logged, "storage_log_damaged") != NULL, "%s", logged);
+}
+
+/* Long enough that zeros are written ahead of the commits. */
+static const char *long_value(void)
+{
+    static char value[1500];
+
+    memset(value, 'v', sizeof(value) - 1);
+    return value;
+}
+
+/* Where the last commit ends. */
+static off_t end_of_commits(int log_file, off_t size)
+{
+    char last = 0;
+
+    while (size > 0 && last == 0) {
+        size--;
+        CHECK_EQ(pread(log_file, &last, 1, size), 1, "");
+    }
+    return size + 1;
+}
+
+TEST(storage, rocksdb_log_has_zeros_ahead_of_its_end_and_keeps_every_commit)
+{
+    char image[256], path[600], logged[4096];
+    struct stat info;
+
+    make_crash_image_of(image, sizeof(image), long_value());
+    log_path(image, path, sizeof(path));
+    CHECK_EQ(stat(path, &info), 0, "");
+    const int fd = open(path, O_RDONLY);
+    CHECK(end_of_commits(fd, info.st_size) + 4096 < info.st_size);
+    CHECK_EQ(info.st_size % (32 << 10), 0, "the zeros end with a block");
+    close(fd);
+    CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 100, "");
+    CHECK_STRING(logged, "");
+}
+
+TEST(storage, rocksdb_drops_a_commit_that_was_cut_off_with_zeros_behind)
+{
+    char image[256], path[600], logged[4096];
+    struct stat info;
+
+    make_crash_image_of(image, sizeof(image), long_value());
+    log_path(image, path, sizeof(path));
+    CHECK_EQ(stat(path, &info), 0, "");
+    const int fd = open(path, O_RDWR);
+    CHECK_EQ(pwrite(fd, "\0\0\0\0", 4, end_of_commits(fd, info.st_size) - 4), 4, "");
+    close(fd);
+    CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 99, "");
+    CHECK(strstr(logged, "storage_log_damaged") != NULL);
 }

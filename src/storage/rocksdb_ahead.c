@@ -1,0 +1,112 @@
+/* RocksDB, log ahead: syncs that need no journal of the file system.
+ *
+ * Every commit is written to the end of RocksDB's log and synced. A write that makes a file longer changes what the
+ * file system knows about it, so the sync has to commit its journal too, which is half of the time or more, and waits
+ * for what others have in that journal. So the committing thread writes zeros behind the end of the log, a stretch
+ * at a time; the commits that follow overwrite them, and their syncs write these bytes and nothing else. RocksDB's
+ * reader takes zeros for nothing, and RocksDB cuts them off when it is done with a log.
+ *
+ * The price: what goes through the log is written twice, the first time as zeros, and one commit of a few hundred
+ * waits for a whole stretch. A log that was killed in the middle of a write has zeros behind its last bytes instead
+ * of an end, so that it counts as damaged there (see rocksdb_options.c); what was promised lies before.
+ *
+ * Keeps: only writes at the end of a file, never into it, and only between two commits; so it cannot meet what
+ * RocksDB writes, whichever log that goes to. Databases that write little never have such a stretch. What fails here
+ * is left undone.
+ * Threads: the committing one. Start reading at ahead_prepare(). */
+#include "storage/rocksdb_ahead.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    STRETCH_BYTES = 256 << 10,
+    /* Written without any of this after an opening, so that small databases stay small. */
+    FIRST_BYTES = 64 << 10,
+    /* The log consists of blocks, and of a head for each piece of a commit in a block. */
+    LOG_BLOCK_BYTES = 32 << 10,
+    LOG_HEAD_BYTES = 7,
+    NAME_BYTES = 32,
+};
+
+static const uint8_t zeros[STRETCH_BYTES + LOG_BLOCK_BYTES];
+
+/* The number in NNNNNN.log, or 0. */
+static uint64_t log_number(const char *name)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)name[0]))
+        return 0;
+    const uint64_t number = strtoull(name, &end, 10);
+    return strcmp(end, ".log") == 0 ? number : 0;
+}
+
+/* Opens the newest log, unless it is open. */
+static void follow_log(struct rocksdb_storage *rocks)
+{
+    const struct dirent *entry;
+    char name[NAME_BYTES];
+    uint64_t newest = 0;
+
+    DIR *directory = opendir(rocks->path);
+    if (directory == NULL)
+        return;
+    while ((entry = readdir(directory)) != NULL) {
+        const uint64_t number = log_number(entry->d_name);
+        newest = number > newest ? number : newest;
+    }
+    if (newest != rocks->ahead.number || rocks->ahead.file < 0) {
+        ahead_end(rocks);
+        snprintf(name, sizeof(name), "%06" PRIu64 ".log", newest);
+        rocks->ahead.number = newest;
+        rocks->ahead.file = openat(dirfd(directory), name, O_WRONLY | O_CLOEXEC);
+    }
+    closedir(directory);
+}
+
+/* Up to the end of a block, so that no piece of a head lies behind the last one. */
+static size_t stretch_from(uint64_t end)
+{
+    return STRETCH_BYTES + LOG_BLOCK_BYTES - (size_t)(end % LOG_BLOCK_BYTES);
+}
+
+void ahead_prepare(struct rocksdb_storage *rocks, size_t size)
+{
+    const size_t needed = size + LOG_HEAD_BYTES * (2 + size / LOG_BLOCK_BYTES);
+    struct stat about;
+
+    if (rocks->ahead.left >= needed) {
+        rocks->ahead.left -= needed;
+        return;
+    }
+    rocks->ahead.left = 0;
+    /* What is longer than a stretch would wait for both. */
+    if (needed >= STRETCH_BYTES / 2)
+        return;
+    follow_log(rocks);
+    if (rocks->ahead.file < 0 || fstat(rocks->ahead.file, &about) != 0)
+        return;
+    const size_t stretch = stretch_from((uint64_t)about.st_size);
+    if (pwrite(rocks->ahead.file, zeros, stretch, about.st_size) == (ssize_t)stretch)
+        rocks->ahead.left = stretch - needed;
+}
+
+void ahead_begin(struct rocksdb_storage *rocks)
+{
+    rocks->ahead.file = -1;
+    rocks->ahead.left = FIRST_BYTES;
+}
+
+void ahead_end(struct rocksdb_storage *rocks)
+{
+    if (rocks->ahead.file >= 0)
+        close(rocks->ahead.file);
+    rocks->ahead.file = -1;
+}

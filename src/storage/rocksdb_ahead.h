@@ -1,0 +1,12 @@
+/* Room in RocksDB's write-ahead log that is on the disk before it is needed; see rocksdb_ahead.c. */
+#ifndef STORAGE_ROCKSDB_AHEAD_H
+#define STORAGE_ROCKSDB_AHEAD_H
+
+#include "storage/rocksdb_backend.h"
+
+/* Before a commit of so many bytes, by the committing thread. Never fails: at worst the commit is slower. */
+void ahead_prepare(struct rocksdb_storage *rocks, size_t size);
+void ahead_begin(struct rocksdb_storage *rocks);
+void ahead_end(struct rocksdb_storage *rocks);
+
+#endif
