@@ -5,7 +5,7 @@
 #include "bench/form.h"
 #include "bench/load.h"
 
-enum { MONGO_KIND = 2013, MONGO_COUNT_BYTES = 3 };
+enum { MONGO_KIND = 2013, MONGO_COUNT_BYTES = 3, MONGO_BODY_AT = 25 };
 
 /* Header, flags, and the kind of the first section; the body begins. */
 static inline size_t mongo_form_begin(struct form *form)
@@ -33,7 +33,8 @@ static inline uint32_t mongo_command(unsigned port, struct form *form, size_t bo
     const ssize_t got = recv(s, reply, sizeof(reply), 0);
     close(s);
     BENCH_CLAIM(got > 0 && memmem(reply, (size_t)got, ok, sizeof(ok) - 1) != NULL);
-    const char *at = memmem(reply, (size_t)got, "\x10n\0", MONGO_COUNT_BYTES);
+    const char *at = memmem(reply + MONGO_BODY_AT, (size_t)got - MONGO_BODY_AT, "\x10n\0",
+                            MONGO_COUNT_BYTES);
     if (at)
         memcpy(&count, at + MONGO_COUNT_BYTES, 4);
     return count;

@@ -156,7 +156,9 @@ static inline size_t mongo_make_many(const struct rival *r, const struct filling
 /* The number of documents that the reply to a write tells. */
 static inline uint32_t mongo_reply_count(const struct load_connection *c)
 {
-    const char *at = memmem(c->reply, c->have, "\x10n\0", MONGO_COUNT_BYTES);
+    /* Not in the head of the message, whose numbers may look like it. */
+    const char *at = memmem(c->reply + MONGO_BODY_AT, c->have - MONGO_BODY_AT, "\x10n\0",
+                            MONGO_COUNT_BYTES);
     uint32_t count;
 
     if (!at)
