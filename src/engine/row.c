@@ -344,17 +344,25 @@ bool row_read_stamp(bytes value, struct stamp *out, bytes *rest_out)
     *rest_out = BYTES_NONE;
     if (value.len < ROW_STAMP_BYTES_MIN)
         return false;
-    struct reader reader = reader_of(bytes_from(value, ROW_STAMP_BYTES_MIN));
     uint8_t flags = value.data[0];
 
     out->lane = value.data[1];
     out->seq = bytes_read_u64(value.data + 2);
     out->written_at_s = (int64_t)bytes_read_u64(value.data + 10);
     out->body_len = bytes_read_u32(value.data + 18);
-    out->own_ttl = flags & 1 ? (int32_t)reader_u32(&reader) : TTL_ABSENT;
-    out->dates = reader_bytes(&reader, (size_t)(flags >> 1) * STAMP_DATE_BYTES);
-    *rest_out = reader.rest;
-    if (reader.is_failed || out->lane >= LANE_COUNT || flags >> 1 > LIMIT_DATE_RULES)
+    out->own_ttl = TTL_ABSENT;
+    out->dates = BYTES_NONE;
+    *rest_out = bytes_from(value, ROW_STAMP_BYTES_MIN);
+    if (flags) {
+        struct reader reader = reader_of(*rest_out);
+        if (flags & 1)
+            out->own_ttl = (int32_t)reader_u32(&reader);
+        out->dates = reader_bytes(&reader, (size_t)(flags >> 1) * STAMP_DATE_BYTES);
+        *rest_out = reader.rest;
+        if (reader.is_failed)
+            return false;
+    }
+    if (out->lane >= LANE_COUNT || flags >> 1 > LIMIT_DATE_RULES)
         return false;
     if ((flags & 1) && out->own_ttl != TTL_NEVER && out->own_ttl < 1)
         return false;
@@ -412,17 +420,27 @@ void row_write_body_head(uint8_t *out, const struct stamp *stamp, uint64_t birth
     memcpy(out + 2 + stamp_len + 12, key.data, key.len);
 }
 
+/* Read at places that are known, not by a reader: a scan comes here with every document. */
 bool row_read_body(bytes value, struct row_body *out)
 {
-    struct reader reader = reader_of(value);
-    bytes stamp = reader_bytes(&reader, reader_u16(&reader));
+    enum { AFTER_STAMP = 8 + 4 };
     bytes rest;
 
-    out->birth_seq = reader_u64(&reader);
-    out->key = reader_bytes(&reader, reader_u32(&reader));
-    out->document = reader.rest;
-    return !reader.is_failed && row_read_stamp(stamp, &out->stamp, &rest) && rest.len == 0 &&
-           out->document.len == out->stamp.body_len;
+    if (value.len < 2)
+        return false;
+    const size_t stamp_len = (size_t)value.data[0] << 8 | value.data[1];
+    if (value.len - 2 < stamp_len + AFTER_STAMP)
+        return false;
+    const uint8_t *at = value.data + 2 + stamp_len;
+    const size_t key_len = bytes_read_u32(at + 8);
+    const size_t behind = value.len - 2 - stamp_len - AFTER_STAMP;
+    if (behind < key_len)
+        return false;
+    out->birth_seq = bytes_read_u64(at);
+    out->key = bytes_of(at + AFTER_STAMP, key_len);
+    out->document = bytes_of(at + AFTER_STAMP + key_len, behind - key_len);
+    return row_read_stamp(bytes_of(value.data + 2, stamp_len), &out->stamp, &rest) &&
+           rest.len == 0 && out->document.len == out->stamp.body_len;
 }
 
 void row_write_database(struct buffer *out, uint32_t id, bytes options)

@@ -26,6 +26,8 @@ enum {
     LIST_BYTES_MAX = 1 << 26, /* of the names and borders of all files */
     /* Gets that RocksDB serves before a list is made for them, or as many as there are files. */
     MISSED_MIN = 64,
+    /* Each has a descriptor, and an index of some 200 KB; RocksDB has the same once more. */
+    KEPT_OPEN_MAX = 256,
 };
 
 uint64_t raw_arrangement(struct rocksdb_storage *rocks)
@@ -39,20 +41,43 @@ uint64_t raw_arrangement(struct rocksdb_storage *rocks)
 
 /* ---- opened files --------------------------------------------------------------------------------- */
 
-struct sorted *raw_file_open(struct raw_file *file)
+/* Another one that stays open; what was found out about it is kept in the file. */
+static struct sorted *open_and_keep(struct raw_shelf *shelf, struct raw_file *file)
+{
+    struct sorted *sorted = sorted_open(file->path), *other = NULL;
+
+    if (!sorted) {
+        atomic_store(&file->is_unreadable, true);
+        atomic_fetch_sub(&shelf->kept_open, 1);
+        return NULL;
+    }
+    sorted->tally = &shelf->kept_open;
+    if (atomic_compare_exchange_strong(&file->sorted, &other, sorted))
+        return sorted;
+    sorted_let_go(sorted);
+    return other;
+}
+
+struct sorted *raw_file_keep(struct raw_shelf *shelf, struct raw_file *file)
 {
     struct sorted *sorted = atomic_load_explicit(&file->sorted, memory_order_acquire);
-    struct sorted *other = NULL;
 
     if (sorted || atomic_load(&file->is_unreadable))
         return sorted;
-    sorted = sorted_open(file->path);
-    if (!sorted)
-        atomic_store(&file->is_unreadable, true);
-    else if (!atomic_compare_exchange_strong(&file->sorted, &other, sorted)) {
-        sorted_let_go(sorted);
-        sorted = other;
-    }
+    if (atomic_fetch_add(&shelf->kept_open, 1) < KEPT_OPEN_MAX)
+        return open_and_keep(shelf, file);
+    atomic_fetch_sub(&shelf->kept_open, 1);
+    return NULL;
+}
+
+struct sorted *raw_file_take(struct raw_shelf *shelf, struct raw_file *file)
+{
+    struct sorted *sorted = raw_file_keep(shelf, file);
+
+    if (sorted)
+        sorted_hold(sorted);
+    else if (!atomic_load(&file->is_unreadable))
+        sorted = sorted_open(file->path);
     return sorted;
 }
 

@@ -39,6 +39,7 @@ struct raw_shelf {
     uint64_t missed; /* gets that had no list since the last one was made */
     uint64_t files;  /* in the last one */
     bool is_listing;
+    _Atomic unsigned kept_open; /* files of lists */
 };
 void raw_shelf_open(struct raw_shelf *shelf);
 void raw_shelf_close(struct raw_shelf *shelf);
@@ -56,7 +57,9 @@ struct raw_files *raw_files_for_scan(struct rocksdb_storage *rocks, uint64_t arr
 void raw_files_hold(struct raw_files *list);
 void raw_files_let_go(struct raw_files *list);
 
-/* Borrowed from the list. NULL if it cannot be read this way. */
-struct sorted *raw_file_open(struct raw_file *file);
+/* Stays open with the list; borrowed from it. NULL if it cannot be read this way, or if too many are open. */
+struct sorted *raw_file_keep(struct raw_shelf *shelf, struct raw_file *file);
+/* Open in any case. Owner: handle, let go by sorted_let_go(). NULL if it cannot be read this way. */
+struct sorted *raw_file_take(struct raw_shelf *shelf, struct raw_file *file);
 
 #endif

@@ -101,16 +101,13 @@ static bool search(bytes content, bytes key, uint64_t seq, struct version *out)
 static bool look_in(const struct sorted *sorted, bytes key, uint64_t seq, struct version *out)
 {
     struct sst_place place;
-    bytes last, content;
-    uint32_t number;
+    bytes content;
 
     *out = (struct version){ 0 };
-    if (sorted_suspects(sorted, key) || !sst_index_find(&sorted->index, key, &number))
+    if (sorted_suspects(sorted, key))
         return false;
-    if (number == sorted->index.count)
+    if (!sorted_find(sorted, key, &place))
         return true;
-    if (!sst_index_at(&sorted->index, number, &last, &place))
-        return false;
     out->room = unpack(sorted, place, &content);
     if (out->room && search(content, key, seq, out))
         return true;
@@ -134,7 +131,8 @@ static size_t file_behind(const struct raw_files *list, bytes key)
 }
 
 /* The youngest version in all files. False if that cannot be told; else its room is the caller's. */
-static bool look_in_all(struct raw_files *list, bytes key, uint64_t seq, struct version *best)
+static bool look_in_all(struct raw_shelf *shelf, struct raw_files *list, bytes key, uint64_t seq,
+                        struct version *best)
 {
     unsigned sources = 0;
     bool is_known = true;
@@ -146,7 +144,7 @@ static bool look_in_all(struct raw_files *list, bytes key, uint64_t seq, struct 
         struct version version;
         if (bytes_compare(file->last, key) < 0)
             continue;
-        struct sorted *sorted = sources++ < SOURCES_MAX ? raw_file_open(file) : NULL;
+        struct sorted *sorted = sources++ < SOURCES_MAX ? raw_file_keep(shelf, file) : NULL;
         is_known = sorted && look_in(sorted, key, seq, &version);
         if (!is_known)
             break;
@@ -176,7 +174,7 @@ bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
         return false;
     struct raw_files *list = list_of(rocks, view);
     if (!list || graves_suspect_any(list->graves, key) ||
-        !look_in_all(list, key, view->seq, &version))
+        !look_in_all(&rocks->shelf, list, key, view->seq, &version))
         return false;
     if (!version.is_there || version.kind != SST_VALUE) {
         memory_give(version.room);

@@ -298,7 +298,10 @@ bool graves_suspect(const struct graves_seen *seen, bytes key)
 
     for (int i = 0; i < LISTS; i++) {
         const struct list *list = seen->lists[i];
-        if (!hash && atomic_load(&list->used))
+        const bool has_keys = atomic_load(&list->used) > 0;
+        if (!has_keys && !atomic_load(&list->range_count))
+            continue;
+        if (has_keys && !hash)
             hash = grave_hash(key);
         if (has_grave(list, key, hash))
             return true;

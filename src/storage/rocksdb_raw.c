@@ -63,7 +63,7 @@ struct raw_files *raw_view_keep(struct raw_view *view, struct raw_files *list)
 
 /* A file whose rows may come next. */
 struct source {
-    struct sorted *sorted; /* of the list */
+    struct sorted *sorted; /* held by the table */
     struct table *table;
     bytes last; /* key of the file: until then its deleted ranges count */
     struct table_row row;
@@ -85,6 +85,7 @@ struct raw_scan {
     bool is_memory_given, is_memory_over;
     /* As long as one file alone has rows below this key, they are its next ones; empty: it is not known. */
     bytes alone_upto;
+    uint32_t alone_block; /* of that file: all of its rows are below; 0: that is not known */
     bool is_placed, is_done;
     uint8_t place[FULL_KEY_INLINE_BYTES]; /* see raw_scan_place() */
     size_t place_len;
@@ -203,6 +204,7 @@ static void begin(struct raw_scan *scan)
     scan->is_placed = true;
     scan->is_memory_given = scan->is_memory_over = false;
     scan->alone_upto = BYTES_NONE;
+    scan->alone_block = 0;
     scan->next_file = 0;
     rocksdb_iter_seek(scan->memory, (const char *)scan->place, scan->place_len);
 }
@@ -234,13 +236,16 @@ static void drop_passed(struct raw_scan *scan)
 static bool open_file(struct raw_scan *scan, struct raw_file *file)
 {
     struct source *source = &scan->sources[scan->source_count];
-    struct sorted *sorted = scan->source_count < SOURCES_MAX ? raw_file_open(file) : NULL;
+    struct sorted *sorted = scan->source_count < SOURCES_MAX
+                                ? raw_file_take(&scan->rocks->shelf, file)
+                                : NULL;
 
     if (!sorted)
         return false;
     *source = (struct source){ .sorted = sorted,
                                .last = file->last,
                                .table = raw_table_open(sorted, scan->end) };
+    sorted_let_go(sorted); /* the table holds it */
     if (!source->table)
         return false;
     scan->source_count++;
@@ -310,11 +315,18 @@ static bool look_up(const struct raw_scan *scan, bytes key, bool *is_there_out)
     return error == NULL;
 }
 
+/* Keys that come one after the other differ in their last bytes. */
+static bool is_same_key(bytes a, bytes b)
+{
+    return a.len == b.len && a.len > 0 && a.data[a.len - 1] == b.data[b.len - 1] &&
+           memcmp(a.data, b.data, a.len) == 0;
+}
+
 /* Is this the row of its key that the view shows? */
 static bool decide(struct raw_scan *scan, const struct table_row *row, bool *is_shown_out)
 {
     *is_shown_out = false;
-    if (row->seq > scan->view->seq || (scan->is_done && bytes_equal(row->key, place_of(scan))))
+    if (row->seq > scan->view->seq || (scan->is_done && is_same_key(row->key, place_of(scan))))
         return true;
     place_at(scan, row->key, true);
     if (row->kind == SST_DELETED || row->kind == SST_DELETED_ONCE)
@@ -381,6 +393,7 @@ enum choice { CHOICE_FILE, CHOICE_MEMORY, CHOICE_END, CHOICE_LOST };
 static enum choice choose(struct raw_scan *scan, bytes *in_memory, struct source **source_out)
 {
     scan->alone_upto = BYTES_NONE;
+    scan->alone_block = 0;
     if (!memory_row(scan, in_memory) || !find_source(scan, source_out))
         return CHOICE_LOST;
     const bool has_memory = in_memory->len > 0;
@@ -400,6 +413,23 @@ static enum choice choose(struct raw_scan *scan, bytes *in_memory, struct source
     return CHOICE_FILE;
 }
 
+/* Is the row of the only file that has rows the next one of all? */
+static bool is_alone(struct raw_scan *scan, const struct source *source)
+{
+    const uint32_t block = raw_table_block(source->table);
+
+    if (block == scan->alone_block)
+        return true;
+    if (scan->alone_upto.len == 0)
+        return false;
+    const bytes last = raw_table_block_end(source->table);
+    if (last.len && bytes_compare(last, scan->alone_upto) < 0) {
+        scan->alone_block = block;
+        return true;
+    }
+    return bytes_compare(source->row.key, scan->alone_upto) < 0;
+}
+
 /* Moves on in the file whose row was given. Its next row is the next one of all if nothing else can come before. */
 static enum choice move_on(struct raw_scan *scan, bytes *in_memory, struct source **source_out)
 {
@@ -408,8 +438,7 @@ static enum choice move_on(struct raw_scan *scan, bytes *in_memory, struct sourc
     scan->given = NULL;
     if (given && !advance(given))
         return CHOICE_LOST;
-    if (given && !given->is_over && scan->alone_upto.len &&
-        bytes_compare(given->row.key, scan->alone_upto) < 0) {
+    if (given && !given->is_over && is_alone(scan, given)) {
         *source_out = given;
         return CHOICE_FILE;
     }

@@ -3,6 +3,10 @@
  * What every reader of a file needs is read once, when it is opened: its index, unpacked, and the ranges that it says were
  * deleted. Whether a range covers a row is not decided here: it only makes the row suspect.
  *
+ * A get in a file of 16 MB would touch a dozen places of the index that are in no cache of the processor. So the index is
+ * kept a second time as an array: of each key 16 bytes behind what all keys begin with, and every 16th of them in an
+ * array of their own, which is searched by halves; the 16 between two of those are looked at all.
+ *
  * A file that RocksDB has removed in the meantime stays readable, and stays on the disk, until it is let go.
  *
  * Threads: any; nothing changes but the count of holders. */
@@ -52,6 +56,119 @@ static uint8_t *read_block(const struct sorted *sorted, struct sst_place place, 
         content_out->data = room;
     memory_give(packed);
     return room;
+}
+
+/* ---- finding -------------------------------------------------------------------------------------- */
+
+/* The bytes as numbers that are in the same order, filled up with zeros. */
+static void read_head(bytes key, uint64_t out[2])
+{
+    uint8_t head[16] = { 0 };
+
+    if (key.len)
+        memcpy(head, key.data, key.len < sizeof(head) ? key.len : sizeof(head));
+    for (int half = 0; half < 2; half++) {
+        out[half] = 0;
+        for (int i = 0; i < 8; i++)
+            out[half] = out[half] << 8 | head[half * 8 + i];
+    }
+}
+
+static bool is_below(const uint64_t a[2], const uint64_t b[2])
+{
+    return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
+}
+
+static size_t shared_len(bytes a, bytes b)
+{
+    size_t len = 0;
+
+    while (len < a.len && len < b.len && a.data[len] == b.data[len])
+        len++;
+    return len;
+}
+
+/* Keys in an index ascend, so what the first and the last begin with, all do. */
+static bool find_prefix(struct sorted *sorted)
+{
+    struct sst_place place;
+    bytes first, last;
+
+    if (!sst_index_at(&sorted->index, 0, &first, &place) ||
+        !sst_index_at(&sorted->index, sorted->index.count - 1, &last, &place))
+        return false;
+    sorted->prefix = bytes_of(first.data, shared_len(first, last));
+    return true;
+}
+
+static bool read_blocks(struct sorted *sorted)
+{
+    const uint32_t count = sorted->index.count;
+    struct sst_place place;
+    bytes key;
+
+    if (count == 0)
+        return true;
+    sorted->head_count = count / SORTED_STRIDE;
+    sorted->blocks = memory_take_zeroed(count, sizeof(*sorted->blocks));
+    sorted->heads = memory_take_zeroed(sorted->head_count, sizeof(*sorted->heads));
+    if (!sorted->blocks || !sorted->heads || !find_prefix(sorted))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sorted_block *block = &sorted->blocks[i];
+        if (!sst_index_at(&sorted->index, i, &key, &place) ||
+            !bytes_starts_with(key, sorted->prefix))
+            return false;
+        block->offset = place.offset;
+        block->len = place.len;
+        read_head(bytes_from(key, sorted->prefix.len), block->head);
+        if (i > 0 && is_below(block->head, block[-1].head))
+            return false;
+        if (i % SORTED_STRIDE == SORTED_STRIDE - 1)
+            memcpy(sorted->heads[i / SORTED_STRIDE].half, block->head, sizeof(block->head));
+    }
+    return true;
+}
+
+/* The first block whose head is not below. */
+static uint32_t find_block(const struct sorted *sorted, const uint64_t head[2])
+{
+    uint32_t low = 0, high = sorted->head_count;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (is_below(sorted->heads[middle].half, head))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t at = low * SORTED_STRIDE;
+    const uint32_t end = sorted->index.count - at < SORTED_STRIDE ? sorted->index.count
+                                                                  : at + SORTED_STRIDE;
+    uint32_t below = 0;
+    for (uint32_t i = at; i < end; i++)
+        below += is_below(sorted->blocks[i].head, head);
+    return at + below;
+}
+
+bool sorted_find(const struct sorted *sorted, bytes key, struct sst_place *out)
+{
+    const bytes prefix = sorted->prefix;
+    uint64_t head[2];
+    uint32_t at = 0;
+
+    if (!bytes_starts_with(key, prefix)) {
+        if (bytes_compare(key, prefix) > 0)
+            return false;
+    } else {
+        read_head(bytes_from(key, prefix.len), head);
+        at = find_block(sorted, head);
+    }
+    if (at >= sorted->index.count)
+        return false;
+    out->offset = sorted->blocks[at].offset;
+    out->len = sorted->blocks[at].len;
+    return true;
 }
 
 /* ---- opening -------------------------------------------------------------------------------------- */
@@ -144,8 +261,11 @@ static bool read_all(struct sorted *sorted)
         (directory.has_ranges && !read_ranges(sorted, directory.ranges)))
         return false;
     sorted->index_room = read_block(sorted, foot.index, &content);
-    return sorted->index_room && sst_index_begin(&sorted->index, content, facts.has_seq_in_index);
+    return sorted->index_room && sst_index_begin(&sorted->index, content, facts.has_seq_in_index) &&
+           read_blocks(sorted);
 }
+
+/* ---- life ----------------------------------------------------------------------------------------- */
 
 struct sorted *sorted_open(const char *path)
 {
@@ -170,8 +290,12 @@ void sorted_let_go(struct sorted *sorted)
 {
     if (!sorted || atomic_fetch_sub(&sorted->holders, 1) > 1)
         return;
+    if (sorted->tally)
+        atomic_fetch_sub(sorted->tally, 1);
     if (sorted->file >= 0)
         close(sorted->file);
+    memory_give(sorted->blocks);
+    memory_give(sorted->heads);
     memory_give(sorted->index_room);
     memory_give(sorted->ranges_room);
     memory_give(sorted->ranges);

@@ -4,15 +4,31 @@
 
 #include "storage/sst.h"
 
+/* Where a block lies, and 16 bytes of its key in the index: those behind what all of them begin with. */
+enum { SORTED_STRIDE = 16 };
+struct sorted_block {
+    uint64_t head[2];
+    uint64_t offset;
+    uint64_t len;
+};
+
 /* Does not change once it is open, so that any number of threads may read it. Shared by its holders. */
 struct sorted {
     int file;
     struct sst_index index;
+    /* The same index once more for gets: the blocks, and the heads of every SORTED_STRIDE-th of them. */
+    bytes prefix;
+    struct sorted_block *blocks;
+    struct sorted_head {
+        uint64_t half[2];
+    } * heads;
+    uint32_t head_count;
     /* private to rocksdb_sorted.c */
     struct sorted_range *ranges; /* of what was deleted */
     size_t range_count;
     uint8_t *index_room, *ranges_room;
     _Atomic unsigned holders;
+    _Atomic unsigned *tally; /* where this file is counted as long as it is open; NULL: nowhere */
 };
 
 /* Owner: handle. NULL if it cannot be read this way. */
@@ -22,6 +38,9 @@ void sorted_let_go(struct sorted *sorted);
 
 /* Is the key in a range that the file says was deleted? */
 bool sorted_suspects(const struct sorted *sorted, bytes key);
+/* The block that holds `key`, if one does. It may be the one before where keys are longer than a head; so what is not found
+ * there need not be missing. False: no block holds it. */
+bool sorted_find(const struct sorted *sorted, bytes key, struct sst_place *out);
 bool sorted_read(const struct sorted *sorted, uint64_t offset, uint8_t *out, size_t len);
 
 #endif

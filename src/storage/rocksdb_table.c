@@ -132,6 +132,20 @@ static bool enter_block(struct table *table)
     return sst_walk_begin(&table->walk, content);
 }
 
+uint32_t raw_table_block(const struct table *table)
+{
+    return table->number;
+}
+
+bytes raw_table_block_end(const struct table *table)
+{
+    struct sst_place place;
+    bytes key;
+
+    /* It was read before, so it can be. */
+    return sst_index_at(&table->sorted->index, table->number - 1, &key, &place) ? key : BYTES_NONE;
+}
+
 enum sst_step raw_table_next(struct table *table, struct table_row *out)
 {
     for (;;) {

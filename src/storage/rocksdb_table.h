@@ -18,5 +18,8 @@ struct table_row {
     enum sst_kind kind;
 };
 enum sst_step raw_table_next(struct table *table, struct table_row *out);
+/* The number of the block that the last row is from, from 1 on, and a key that none of its rows is behind. */
+uint32_t raw_table_block(const struct table *table);
+bytes raw_table_block_end(const struct table *table);
 
 #endif

@@ -137,17 +137,17 @@ static void compare(struct fixture *f, struct storage_view *view, const char *st
 }
 
 /* Is what the files say of a key what RocksDB says? */
-static void compare_get(struct fixture *f, struct storage_view *view, uint64_t n, struct seen *seen)
+static void compare_key(struct fixture *f, struct storage_view *view, const char *key,
+                        struct seen *seen)
 {
     struct rocksdb_storage *rocks = rocksdb_of(f->storage);
     struct raw_view *raw = (struct raw_view *)view;
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
     struct storage_value got;
     struct full_key full;
-    char *error = NULL, key[16];
+    char *error = NULL;
     size_t len;
 
-    put_key(key, n);
     full_key_make(&full, 7, bytes_of_text(key));
     rocksdb_readoptions_set_snapshot(options, raw->snapshot);
     seen->asked++;
@@ -164,6 +164,14 @@ static void compare_get(struct fixture *f, struct storage_view *view, uint64_t n
     }
     full_key_release(&full);
     rocksdb_readoptions_destroy(options);
+}
+
+static void compare_get(struct fixture *f, struct storage_view *view, uint64_t n, struct seen *seen)
+{
+    char key[16];
+
+    put_key(key, n);
+    compare_key(f, view, key, seen);
 }
 
 static void compare_gets(struct fixture *f, struct storage_view *view, struct seen *seen)
@@ -353,6 +361,59 @@ TEST(storage, rocksdb_files_that_were_listed_before_a_turn_are_not_asked_by_new_
     CHECK(!finds(&f, 2) && !finds(&f, 1));
     CHECK(warm_up(&f));
     CHECK(!finds(&f, 2) && !finds(&f, 1) && finds(&f, 3));
+    fixture_close(&f);
+}
+
+/* What tells blocks apart may lie behind what the array of blocks knows of their keys. */
+TEST(storage, rocksdb_files_read_directly_find_keys_that_begin_alike)
+{
+    enum { ROWS = 3000 };
+    static const char *const forms[] = { "b%04u", "m-and-so-on-and-so-on-and-so-on-%04u",
+                                         "z%04u-x" };
+    char key[64], value[128];
+    struct seen seen = { 0 };
+    struct storage_view *view;
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    for (unsigned i = 0; i < ROWS; i++) {
+        snprintf(key, sizeof(key), forms[i % ARRAY_COUNT(forms)], i);
+        snprintf(value, sizeof(value), "%u %080u", i, i * 7919u);
+        fixture_put(&f, fixture_at(SPACE_BODIES), key, value);
+    }
+    fixture_commit(&f);
+    flush(&f);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    for (unsigned i = 0; i < ROWS; i++) {
+        snprintf(key, sizeof(key), forms[i % ARRAY_COUNT(forms)], i);
+        compare_key(&f, view, key, &seen);
+        snprintf(key, sizeof(key), "%cnone%u", "abmnz"[i % 5], i);
+        CHECK_ROW(&f, view, fixture_at(SPACE_BODIES), key, NULL);
+    }
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+    CHECK(seen.found > ROWS / 2);
+}
+
+TEST(storage, rocksdb_files_that_are_too_many_to_stay_open_are_read_by_scans_only)
+{
+    struct seen seen = { 0 };
+    struct storage_view *view;
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_and_flush_all(&f);
+    _Atomic unsigned *kept_open = &rocksdb_of(f.storage)->shelf.kept_open;
+    atomic_fetch_add(kept_open, 1u << 20);
+    CHECK(!warm_up(&f));
+    CHECK_OK(storage_view_open(f.storage, &view));
+    compare(&f, view, NULL, &seen);
+    storage_view_close(f.storage, view);
+    CHECK_EQ(seen.rows, KEYS + QUIET_KEYS, "");
+    CHECK_EQ(atomic_load(kept_open), 1u << 20, "");
+    atomic_fetch_sub(kept_open, 1u << 20);
+    CHECK(warm_up(&f));
+    CHECK_EQ(atomic_load(kept_open), 1, "");
     fixture_close(&f);
 }
 
