@@ -108,6 +108,7 @@
 #define LIMIT_QUERY_PAGE_SLOT_BYTES (UINT64_C(1024) * 1024 * 1024)
 /* What sorting holds for one page, in rows and bytes; what does not fit waits for the next page. */
 #define LIMIT_QUERY_SORT_ROWS 20000
+#define LIMIT_FIND_SORT_ROWS 100000 /* where a cursor keeps what it does not give at once */
 #define LIMIT_QUERY_SORT_BYTES (32 * 1024 * 1024)
 /* What the groups of a query take, with all that is summed up and listed for them. Groups in no order that
  * do not fit wait for the next page; otherwise the query is refused. */

@@ -80,7 +80,7 @@ static status open_sorter(struct find *f)
 {
     static const struct query plain = { 0 };
     struct place after = { 0 };
-    size_t keep = LIMIT_QUERY_SORT_ROWS;
+    size_t keep = f->wanted.keeps_rest ? LIMIT_FIND_SORT_ROWS : LIMIT_QUERY_SORT_ROWS;
 
     if (f->after.len) {
         struct reader reader = reader_of(f->after);
@@ -158,12 +158,12 @@ static status begin(struct find *f)
         }
         f->plan.is_reverse = f->is_backwards;
     } else {
-        f->is_sorting = f->is_sorting || (wants_order && !f->plan.is_ordered);
+        f->is_sorting = f->is_sorting || f->wanted.rest || (wants_order && !f->plan.is_ordered);
     }
     tell_plan(f);
     f->is_covering = !f->is_sorting && !f->branches.count && !f->near &&
                      find_can_cover(&f->wanted, &f->plan);
-    return f->is_sorting ? open_sorter(f) : STATUS_OK;
+    return f->is_sorting && !f->wanted.rest ? open_sorter(f) : STATUS_OK;
 }
 
 status find_open(const struct find_request *wanted, struct find **out)
@@ -207,7 +207,7 @@ status find_is_at(const struct find_request *wanted, bool *out)
     return s;
 }
 
-static void let_go(struct find *f)
+void find_let_go(struct find *f)
 {
     if (f->has_document)
         document_release(f->wanted.request, &f->document);
@@ -226,7 +226,7 @@ void find_close(struct find *f)
 {
     if (!f)
         return;
-    let_go(f);
+    find_let_go(f);
     close_scan(f);
     if (f->is_sorter_open)
         sorter_close(&f->sorter);
@@ -315,7 +315,7 @@ static status open_next(struct find *f, bool *has_out)
     return STATUS_OK;
 }
 
-static status ask_to_go_on(struct find *f)
+status find_ask_to_go_on(struct find *f)
 {
     /* Where documents have many entries a row may be much work: its entries are found out again. */
     bool is_due = f->explain.rows++ % ROWS_PER_QUESTION == 0 || f->plan.has_many;
@@ -336,8 +336,8 @@ static status next_point(struct find *f, bool *has_out)
         f->at++;
         if (is_passed(f, range) || is_entered(f, range))
             continue;
-        let_go(f);
-        TRY(ask_to_go_on(f));
+        find_let_go(f);
+        TRY(find_ask_to_go_on(f));
         status s = document_read(f->wanted.request, f->wanted.collection, key, &f->document);
         if (s.code == NOT_FOUND)
             continue;
@@ -364,7 +364,7 @@ static status next_of_plan(struct find *f, bool *has_out)
                 return STATUS_OK;
         }
         if (scan_next(f->scan, &f->row)) {
-            TRY(ask_to_go_on(f));
+            TRY(find_ask_to_go_on(f));
             if (!f->near) {
                 f->position.len = 0;
                 buffer_append(&f->position, scan_position(f->scan));
@@ -465,7 +465,7 @@ static status take_entry(struct find *f, struct find_row *out, bool *is_taken_ou
     *is_taken_out = false;
     if (!f->is_covering)
         return STATUS_OK;
-    let_go(f);
+    find_let_go(f);
     TRY(find_cover(&f->wanted, &f->plan, f->scratch, f->row.index_key, &out->document,
                    is_taken_out));
     out->key = f->row.key;
@@ -481,7 +481,7 @@ static status take_row(struct find *f, struct find_row *out, bool *is_wanted_out
     if (*is_wanted_out)
         return STATUS_OK;
     if (f->plan.access != FIND_ACCESS_POINTS) {
-        let_go(f);
+        find_let_go(f);
         TRY(scan_document(f->scan, &f->document));
     }
     f->has_document = true;
@@ -546,18 +546,18 @@ static status collect(struct find *f)
                                        &order_key));
         TRY(find_order_add(&f->sorter, f->scratch, row.key, order_key));
     }
-    let_go(f);
+    find_let_go(f);
     return sorter_finish(&f->sorter);
 }
 
-static status load_sorted(struct find *f, const struct sort_entry *entry, struct find_row *out,
-                          bool *is_there_out)
+status find_load_sorted(struct find *f, const struct sort_entry *entry, struct find_row *out,
+                        bool *is_there_out)
 {
     struct reader reader = reader_of(entry->key);
     struct document_key key = { .partition = reader_bytes(&reader, reader_u32(&reader)) };
 
     key.id = reader.rest;
-    let_go(f);
+    find_let_go(f);
     status s = document_read(f->wanted.request, f->wanted.collection, key, &f->document);
     *is_there_out = s.code == OK;
     if (s.code != OK)
@@ -580,7 +580,7 @@ static status next_sorted(struct find *f, struct find_row *out, bool *has_out)
         TRY(collect(f));
     for (; f->given < f->sorter.count && !*has_out; f->given++) {
         if (!find_near_is_double(f))
-            TRY(load_sorted(f, &f->sorter.entries[f->given], out, has_out));
+            TRY(find_load_sorted(f, &f->sorter.entries[f->given], out, has_out));
     }
     if (!*has_out)
         f->is_over = !f->sorter.has_dropped;
@@ -612,6 +612,8 @@ status find_next(struct find *f, struct find_row *out, bool *has_out)
     *has_out = false;
     if (f->is_over)
         return STATUS_OK;
+    if (f->wanted.rest)
+        return find_next_kept(f, out, has_out);
     if (f->near)
         return next_near(f, out, has_out);
     return f->is_sorting ? next_sorted(f, out, has_out) : next_streamed(f, out, has_out);
@@ -640,18 +642,20 @@ status find_position(struct find *f, struct arena *arena, bytes *out)
         buffer_append(&position, bytes_of(f->position.data, f->position.len));
         return buffer_finish(&position, out);
     }
-    if (f->is_sorting) {
+    if (f->is_sorting && !f->wanted.rest) {
         if (f->given == 0)
             return STATUS_OK;
-        const struct sort_entry *last = &f->sorter.entries[f->given - 1];
         buffer_append_byte(&position, WAY_SORTED);
-        buffer_append_u32(&position, (uint32_t)last->order_key.len);
-        buffer_append(&position, last->order_key);
-        buffer_append(&position, last->key);
+        find_append_sorted(&position, &f->sorter.entries[f->given - 1]);
         return buffer_finish(&position, out);
     }
     if (f->position.len == 0)
         return STATUS_OK;
+    if (f->wanted.rest) {
+        buffer_append_byte(&position, WAY_SORTED);
+        buffer_append(&position, bytes_of(f->position.data, f->position.len));
+        return buffer_finish(&position, out);
+    }
     bool is_index = f->plan.access == FIND_ACCESS_INDEX;
     if (f->branches.count) {
         buffer_append_byte(&position, WAY_BRANCH);

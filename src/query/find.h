@@ -35,6 +35,15 @@ enum find_hint {
     FIND_NATURAL,  /* all of them */
 };
 
+/* Rows that a find had sorted and has not given, see find_keep_rest(). */
+struct find_rest {
+    /* The next of them, borrowed until the next call. */
+    status (*next)(void *context, bytes *row_out, bool *has_out);
+    void *context;
+    uint64_t seq; /* documents that were born after this write are others */
+    bool is_all;  /* nothing comes behind them */
+};
+
 struct find_request {
     struct request *request;
     const struct collection *collection;
@@ -44,6 +53,8 @@ struct find_request {
     struct formula_run *formulas; /* for conditions with formulas; may be NULL */
     const struct search *search;  /* for a condition that searches texts; may be NULL otherwise */
     bytes after;                  /* a position; empty: from the beginning */
+    const struct find_rest *rest; /* comes first, then what lies behind its last row; may be NULL */
+    bool keeps_rest;              /* the rest will be asked for, so it may be long */
     uint64_t wanted;              /* rows that will be asked for at most; 0: unknown */
     bool is_reverse;              /* without an order: backwards */
     bool is_one_pass;             /* the position is never asked for, and any order will do */
@@ -125,6 +136,12 @@ MUST_USE status find_next(struct find *find, struct find_row *out, bool *has_out
 MUST_USE status find_gather(struct find *find, const struct gather *gather, bool *is_done_out);
 /* Where it stands, behind the row given last; valid until the find is closed. Empty if it never moved. */
 MUST_USE status find_position(struct find *find, struct arena *arena, bytes *out);
+/* Of a find that sorts: hands over the rows that are sorted and not given yet, each as a few bytes that find its document
+ * again, in their order; so a later find need not sort again. *has_out is false if there are none to be had that way: it
+ * does not sort, or gives what another one has kept. */
+typedef status find_rest_sink(void *context, bytes row);
+MUST_USE status find_keep_rest(struct find *find, find_rest_sink *sink, void *context,
+                               struct find_rest *out, bool *has_out);
 /* Is the document there at which the position of `wanted` stands? That of a find that does not sort. */
 MUST_USE status find_is_at(const struct find_request *wanted, bool *out);
 /* There is nothing more behind the position. */

@@ -171,6 +171,17 @@ MUST_USE status find_near_keep(struct find *find, const struct sort_entry *last)
 /* False if there is none left. */
 bool find_near_advance(struct find *find);
 
+/* Lets the document of the last row go. */
+void find_let_go(struct find *find);
+/* What go_on says, asked now and then. */
+MUST_USE status find_ask_to_go_on(struct find *find);
+/* The document of a sorted row, if it is there and still fulfils the condition. */
+MUST_USE status find_load_sorted(struct find *find, const struct sort_entry *entry,
+                                 struct find_row *out, bool *is_there_out);
+/* find_rest.c: a sorted row as bytes, in a position and in what is kept of a find; and the next that was kept. */
+void find_append_sorted(struct buffer *out, const struct sort_entry *entry);
+MUST_USE status find_next_kept(struct find *find, struct find_row *out, bool *has_out);
+
 /* The ways of a find: one, or one for each alternative. */
 size_t find_plans(const struct find *find, const struct find_plan **out);
 bool find_is_near(const struct find *find);

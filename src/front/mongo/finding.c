@@ -1,13 +1,16 @@
 /* Finding: what a cursor over documents keeps, and how it goes on.
  *
  * Between batches the cursor keeps the filter and a position; each batch looks the collection up again and
- * goes on behind the position at its own time. A collection that was dropped meanwhile ends the cursor.
+ * goes on behind the position at its own time. A collection that was dropped meanwhile ends the cursor. What a batch
+ * has sorted and not given is kept too (find_keep_rest), some megabytes in memory and the rest on disk, so that the next
+ * one need not sort again.
  *
  * Keeps: nothing of a request outlives its batch. Threads: the command's that runs the batch. */
 #include "front/mongo/finding.h"
 
 #include "front/mongo/hint.h"
 #include "front/mongo/projection.h"
+#include "front/mongo/waiting.h"
 
 /* In the memory of the stream. */
 struct finding {
@@ -21,11 +24,78 @@ struct finding {
     int64_t limit; /* still to be given; negative: no limit */
     struct buffer position;
     bool is_over;
-    bool is_tailable; /* goes on when more has come */
+    bool is_tailable;            /* goes on when more has come */
+    struct waiting_rows *sorted; /* NULL: nothing was kept */
+    struct arena *sorted_memory;
+    struct find_rest rest; /* of `sorted` */
     /* During a batch. */
     struct select *select;
     struct arena *scratch; /* of one row, for the projection */
 };
+
+/* ---- what was sorted -------------------------------------------------------------------------------- */
+
+static void forget_sorted(struct finding *finding)
+{
+    waiting_close(finding->sorted);
+    arena_close(finding->sorted_memory);
+    finding->sorted = NULL;
+    finding->sorted_memory = NULL;
+}
+
+static void drop(void *state)
+{
+    forget_sorted(state);
+}
+
+static status next_sorted(void *context, bytes *row_out, bool *has_out)
+{
+    struct finding *finding = context;
+    struct waiting_row row = { 0 };
+
+    TRY(waiting_next(finding->sorted, &row, has_out));
+    *row_out = row.document;
+    return STATUS_OK;
+}
+
+static status add_sorted(void *context, bytes row)
+{
+    return waiting_add(context, (struct waiting_row){ .document = row });
+}
+
+static status fill_sorted(struct finding *finding, struct command *command, bool *has_out)
+{
+    struct waiting_rows *rows;
+
+    *has_out = false;
+    finding->sorted_memory = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+    if (!finding->sorted_memory)
+        return status_of(OUT_OF_MEMORY, "no memory to keep what was sorted");
+    TRY(waiting_open(finding->sorted_memory, command->face->directory, &rows));
+    finding->sorted = rows;
+    TRY(select_keep_rest(finding->select, add_sorted, rows, &finding->rest, has_out));
+    finding->rest.next = next_sorted;
+    finding->rest.context = finding;
+    return STATUS_OK;
+}
+
+/* What cannot be kept is sorted again. */
+static void keep_sorted(struct finding *finding, struct command *command)
+{
+    bool was_all = finding->sorted && finding->rest.is_all, has;
+
+    if (finding->sorted && !waiting_is_over(finding->sorted))
+        return;
+    finding->is_over = was_all;
+    forget_sorted(finding);
+    if (was_all || !finding->sort.order || finding->limit == 0 || select_is_over(finding->select))
+        return;
+    if (fill_sorted(finding, command, &has).code != OK || !has) {
+        forget_sorted(finding);
+        return;
+    }
+    finding->is_over = finding->rest.is_all && waiting_is_over(finding->sorted);
+}
 
 /* ---- batches ---------------------------------------------------------------------------------------- */
 
@@ -68,6 +138,8 @@ static status open_select(struct finding *finding, struct command *command)
                                 .min = finding->min,
                                 .max = finding->max,
                                 .wanted = rows_wanted(finding),
+                                .rest = finding->sorted ? &finding->rest : NULL,
+                                .keeps_rest = true,
                                 .after = bytes_of(finding->position.data, finding->position.len) };
     if (finding->projection)
         TRY(projection_names(finding->projection, command->arena, &spec.needed,
@@ -151,6 +223,8 @@ static void end(void *state, struct command *command)
     }
     if (finding->position.is_failed)
         finding->is_over = true;
+    if (!finding->is_over)
+        keep_sorted(finding, command);
     select_close(finding->select);
     finding->select = NULL;
 }
@@ -248,9 +322,12 @@ status finding_open(struct command *command, const struct collection *collection
         TRY(hint_read(command, collection, finding->hint, &hint));
         TRY(check_limits(command, wish, &hint));
         finding->collection_id = collection->id;
-        source = (struct stream_source){
-            .begin = begin, .next = next, .end = end, .is_over = is_over, .state = finding
-        };
+        source = (struct stream_source){ .begin = begin,
+                                         .next = next,
+                                         .end = end,
+                                         .is_over = is_over,
+                                         .drop = drop,
+                                         .state = finding };
     }
     stream_set_source(stream, &source);
     return STATUS_OK;

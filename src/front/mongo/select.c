@@ -106,6 +106,8 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                                             .formulas = &select->formulas,
                                             .search = spec->condition->search,
                                             .after = spec->after,
+                                            .rest = spec->rest,
+                                            .keeps_rest = spec->keeps_rest,
                                             .wanted = spec->wanted,
                                             .is_reverse = spec->is_reverse,
                                             .is_one_pass = spec->is_one_pass,
@@ -172,6 +174,7 @@ static status reopen(struct select *select)
     find_close(select->find);
     select->find = NULL;
     select->wanted.after = position;
+    select->wanted.rest = NULL;
     return find_open(&select->wanted, &select->find);
 }
 
@@ -208,6 +211,12 @@ status select_gather(struct select *select, const struct gather *gather, bool *i
 status select_position(struct select *select, struct arena *arena, bytes *out)
 {
     return find_position(select->find, arena, out);
+}
+
+status select_keep_rest(struct select *select, find_rest_sink *sink, void *context,
+                        struct find_rest *out, bool *has_out)
+{
+    return find_keep_rest(select->find, sink, context, out, has_out);
 }
 
 status select_is_at(struct command *command, const struct select_spec *spec, bool *out)

@@ -19,7 +19,9 @@ struct select_spec {
     bytes min, max;
     const bytes *needed; /* see struct find_request; NULL: everything */
     size_t needed_count;
-    uint64_t wanted; /* rows that will be asked for at most; 0: unknown */
+    uint64_t wanted;              /* rows that will be asked for at most; 0: unknown */
+    const struct find_rest *rest; /* of such a walk; NULL: none */
+    bool keeps_rest;              /* select_keep_rest will be called */
     bytes after; /* a position of an earlier walk with the same wishes; empty: from the beginning */
 };
 
@@ -41,6 +43,9 @@ MUST_USE status select_gather(struct select *select, const struct gather *gather
                               bool *is_done_out);
 /* Where the walk stands, for select_spec.after; in `arena`. */
 MUST_USE status select_position(struct select *select, struct arena *arena, bytes *out);
+/* What the walk has sorted and not given, see find_keep_rest(). */
+MUST_USE status select_keep_rest(struct select *select, find_rest_sink *sink, void *context,
+                                 struct find_rest *out, bool *has_out);
 /* Is the document still there at which the position `spec->after` stands? */
 MUST_USE status select_is_at(struct command *command, const struct select_spec *spec, bool *out);
 /* The walk is over, and no later one will find more. */
