@@ -96,6 +96,57 @@ static status scan_new(struct request *request, const struct collection *collect
     return request_view(request, &(*out)->view);
 }
 
+/* What the view says of the collection, because that changes in one step with the rows. */
+static status is_in_view(struct request *request, struct storage_view *view,
+                         const struct collection *collection, uint32_t index_id, bool *out)
+{
+    struct buffer key = buffer_in(request->arena);
+    struct storage_value stored;
+    struct collection seen;
+    bytes row_key;
+
+    *out = false;
+    row_key_collection(&key, collection->id);
+    TRY(buffer_finish(&key, &row_key));
+    status s = storage_get(request->storage, view, address(ROW_CATALOG_PARTITION, SPACE_META),
+                           row_key, &stored);
+    *out = s.code ==
+           NOT_FOUND; /* a collection that was dropped keeps its rows until nobody looks */
+    if (s.code != OK)
+        return *out ? STATUS_OK : s;
+    s = row_read_collection(request->arena, request->engine->collations, stored.value, &seen);
+    for (size_t i = 0; s.code == OK && i < seen.index_count; i++)
+        *out |= seen.indexes[i].id == index_id;
+    storage_value_release(request->storage, &stored);
+    return s;
+}
+
+status scan_has_index(struct request *request, const struct collection *collection,
+                      const struct index *index, bool *out)
+{
+    struct storage_view *view;
+
+    *out = true;
+    TRY(request_view(request, &view));
+    /* The change is marked before it can be in any view. */
+    if (atomic_load(&collection->settled_at) == COLLECTION_SETTLED_NEVER)
+        return STATUS_OK;
+    return is_in_view(request, view, collection, index->id, out);
+}
+
+static status check_index(struct request *request, const struct collection *collection,
+                          const struct index *index)
+{
+    bool is_there = true;
+
+    if (index)
+        TRY(scan_has_index(request, collection, index, &is_there));
+    if (is_there)
+        return STATUS_OK;
+    return status_fail(request->arena, CONFLICT, "index '%.*s' was dropped meanwhile; try again",
+                       (int)index->definition.name.len, (const char *)index->definition.name.data);
+}
+
 static status key_prefix(const struct scan *scan, bytes *out)
 {
     struct buffer prefix = buffer_in(scan->request->arena);
@@ -119,6 +170,7 @@ status scan_open(struct request *request, const struct collection *collection,
                            (int)spec->index->definition.name.len,
                            (const char *)spec->index->definition.name.data);
     TRY(scan_new(request, collection, out));
+    TRY(check_index(request, collection, spec->index));
     (*out)->index = spec->index;
     TRY(key_prefix(*out, &prefix));
     (*out)->prefix_len = prefix.len;

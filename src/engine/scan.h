@@ -52,6 +52,11 @@ time_ms scan_deadline(const struct scan *scan);
 bytes scan_position(const struct scan *scan);
 void scan_close(struct scan *scan);
 
+/* Are the rows of the index in the view of the request, which is opened by this? Not if it was dropped after the request
+ * began. */
+MUST_USE status scan_has_index(struct request *request, const struct collection *collection,
+                               const struct index *index, bool *out);
+
 /* Prefix of all rows of one path in an INDEX_PATHS index: put the value's encoding behind it. */
 void scan_append_path_prefix(struct buffer *out, bytes path);
 /* The same of the shapes in a shaped one: behind it stand an ObjectId and the document's key. */

@@ -106,6 +106,11 @@ static status has_mark(const struct find_request *wanted, struct arena *arena,
     struct scan_row row;
     struct scan *scan;
 
+    TRY(scan_has_index(wanted->request, wanted->collection, index, out));
+    if (!*out) { /* nothing is known of an index that was dropped */
+        *out = true;
+        return STATUS_OK;
+    }
     *out = false;
     for (size_t i = 0; i < part; i++)
         key_append_value(&key, (struct value){ .type = VALUE_MIN_KEY }, KEY_ASCENDING);

@@ -32,6 +32,7 @@ struct planning {
     const struct find_request *wanted;
     struct arena *arena;
     struct candidate best;
+    uint64_t gone; /* indexes that were dropped meanwhile, by their places */
 };
 
 static void offer(struct planning *p, const struct candidate *candidate)
@@ -364,11 +365,17 @@ static status consider_index(struct planning *p, const struct index *index, bool
     return STATUS_OK;
 }
 
-static bool is_usable(const struct find_request *wanted, const struct index *index)
+static bool is_gone(const struct planning *p, const struct index *index)
+{
+    return p->gone >> (index - p->wanted->collection->indexes) & 1;
+}
+
+static bool is_usable(const struct planning *p, const struct index *index)
 {
     const struct index_definition *definition = &index->definition;
+    const struct find_request *wanted = p->wanted;
 
-    return definition->kind == INDEX_FIELDS && index->state == INDEX_READY &&
+    return definition->kind == INDEX_FIELDS && index->state == INDEX_READY && !is_gone(p, index) &&
            !definition->is_lazy && !definition->is_per_partition &&
            (!wanted->is_usable || wanted->is_usable(wanted->context, index));
 }
@@ -381,12 +388,40 @@ static status make_near(struct planning *p, const struct match *near, const stru
 
     for (size_t i = 0; i < collection->index_count && p->wanted->by != FIND_NATURAL; i++) {
         const struct index *index = &collection->indexes[i];
-        if ((!needed || index == needed) && p->wanted->by != FIND_BY_KEY &&
-            is_usable(p->wanted, index) && find_near_grid(index, near, &grid))
+        if ((!needed || index == needed) && p->wanted->by != FIND_BY_KEY && is_usable(p, index) &&
+            find_near_grid(index, near, &grid))
             TRY(consider_index(p, index, index == needed));
     }
     if (!p->best.score)
         return status_of(UNSUPPORTED, "unable to find index for $geoNear query");
+    return STATUS_OK;
+}
+
+static status choose(struct planning *p, const struct index *needed)
+{
+    const struct find_request *wanted = p->wanted;
+    const struct match *near = match_near(wanted->match);
+
+    if (near)
+        return make_near(p, near, needed);
+    if (needed)
+        TRY(consider_index(p, needed, true));
+    if (!p->best.score && needed && (wanted->min.len || wanted->max.len))
+        return status_of(INVALID, "min and max are for an index over plain fields, and the hint "
+                                  "names another one");
+    if (!p->best.score) {
+        TRY(consider_keys(p));
+        /* Nothing is better than documents named by their keys. */
+        bool is_done = wanted->by != FIND_ANY_WAY || p->best.plan.access == FIND_ACCESS_POINTS;
+        for (size_t i = 0; !is_done && i < wanted->collection->index_count; i++) {
+            if (is_usable(p, &wanted->collection->indexes[i]))
+                TRY(consider_index(p, &wanted->collection->indexes[i], false));
+        }
+    }
+    if (wanted->natural && !is_gone(p, wanted->natural) && !needed && !wanted->after.len &&
+        !wanted->is_one_pass && !(wanted->order && wanted->order->count) &&
+        find_plan_is_everything(&p->best.plan))
+        TRY(consider_index(p, wanted->natural, true));
     return STATUS_OK;
 }
 
@@ -397,30 +432,20 @@ status find_plan_make(const struct find_request *wanted, struct arena *arena,
     const struct index *needed = resumed                       ? resumed
                                  : wanted->by == FIND_BY_INDEX ? wanted->hint
                                                                : NULL;
+    bool is_there = false;
 
-    const struct match *near = match_near(wanted->match);
-    if (near) {
-        TRY(make_near(&p, near, needed));
+    /* Once for each index that was dropped since the request has begun. */
+    while (!is_there) {
+        p.best = (struct candidate){ 0 };
+        TRY(choose(&p, needed));
         *out = p.best.plan;
-        return STATUS_OK;
+        if (out->access != FIND_ACCESS_INDEX)
+            return STATUS_OK;
+        TRY(scan_has_index(wanted->request, wanted->collection, out->index, &is_there));
+        if (!is_there && out->index == needed)
+            return status_of(INVALID, "the index that was to be used was dropped meanwhile");
+        if (!is_there)
+            p.gone |= UINT64_C(1) << (out->index - wanted->collection->indexes);
     }
-    if (needed)
-        TRY(consider_index(&p, needed, true));
-    if (!p.best.score && needed && (wanted->min.len || wanted->max.len))
-        return status_of(INVALID, "min and max are for an index over plain fields, and the hint "
-                                  "names another one");
-    if (!p.best.score) {
-        TRY(consider_keys(&p));
-        /* Nothing is better than documents named by their keys. */
-        bool is_done = wanted->by != FIND_ANY_WAY || p.best.plan.access == FIND_ACCESS_POINTS;
-        for (size_t i = 0; !is_done && i < wanted->collection->index_count; i++) {
-            if (is_usable(wanted, &wanted->collection->indexes[i]))
-                TRY(consider_index(&p, &wanted->collection->indexes[i], false));
-        }
-    }
-    if (wanted->natural && !needed && !wanted->after.len && !wanted->is_one_pass &&
-        !(wanted->order && wanted->order->count) && find_plan_is_everything(&p.best.plan))
-        TRY(consider_index(&p, wanted->natural, true));
-    *out = p.best.plan;
     return STATUS_OK;
 }
