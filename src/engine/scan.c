@@ -6,11 +6,14 @@
  *
  * Keeps: a scan sees the request's one instant; rows are borrowed until the next call.
  * Threads: a scan belongs to its request. */
+#include "engine/bodies.h"
 #include "engine/slots.h"
 
 /* How many documents of a scan are looked for among those that were read lately, and kept there: what is asked for
  * again and again stands at the front, and a long scan would push everything else out. */
 enum { LOADS_RECALLED = 32 };
+/* And from how many on they are read in advance. */
+enum { LOADS_ALONE = 32 };
 
 struct scan {
     struct request *request;
@@ -23,12 +26,16 @@ struct scan {
     struct storage_range stretch; /* after scan_move: where the rows end */
     bool is_moved;
     bool is_behind; /* `key` and `value` are the first row behind the stretch */
+    bool lends;     /* see scan_spec */
+    struct bodies ahead;
+    bytes ahead_body; /* of the row, if it was read in advance */
+    bool is_at_end;   /* behind what was read in advance */
     bytes key, value;
     struct stamp stamp;
     struct row_body body;  /* read by scan_document, unless the walk has it */
     struct slot_walk walk; /* slot scans */
     uint64_t birth_seq;
-    unsigned loaded; /* documents, up to LOADS_RECALLED */
+    unsigned loaded; /* documents, up to LOADS_ALONE */
     struct scan_row row;
     status failure;
 };
@@ -172,6 +179,7 @@ status scan_open(struct request *request, const struct collection *collection,
     TRY(scan_new(request, collection, out));
     TRY(check_index(request, collection, spec->index));
     (*out)->index = spec->index;
+    (*out)->lends = spec->lends;
     TRY(key_prefix(*out, &prefix));
     (*out)->prefix_len = prefix.len;
     TRY(make_range(arena, spec, prefix, &range));
@@ -215,7 +223,7 @@ status scan_seek(struct scan *scan, bytes position)
     arena_position mark = arena_mark(arena);
     bytes prefix, key;
 
-    ASSERT(!scan->is_by_slot);
+    ASSERT(!scan->is_by_slot && !scan->lends);
     scan->is_behind = false;
     status s = key_prefix(scan, &prefix);
     if (s.code == OK)
@@ -240,6 +248,7 @@ void scan_close(struct scan *scan)
 {
     storage_scan_close(scan->is_by_slot ? scan->walk.rows : scan->rows);
     scan->walk.rows = scan->rows = NULL;
+    bodies_close(&scan->ahead);
 }
 
 /* ---- walking -------------------------------------------------------------------------------------- */
@@ -323,9 +332,50 @@ static bool next_slot(struct scan *scan)
     return split_key(scan, scan->walk.body.key);
 }
 
+/* Rows and documents in advance; those that die meanwhile live as long as the request. */
+static bool read_ahead(struct scan *scan)
+{
+    bool has_room = true;
+    size_t most;
+
+    status s = bodies_begin(&scan->ahead, &most);
+    while (s.code == OK && has_room) {
+        scan->is_at_end = !next_row(scan);
+        if (scan->is_at_end)
+            break;
+        s = bodies_add(&scan->ahead, scan->key, scan->value, &scan->stamp, &has_room);
+    }
+    if (s.code == OK)
+        s = bodies_fetch(&scan->ahead, scan->request, scan->view, scan->collection);
+    return (s.code == OK || fail(scan, s)) && scan->failure.code == OK;
+}
+
+/* The next row of a scan by key or index. */
+static bool next_in_order(struct scan *scan)
+{
+    const struct bodies_row *row = bodies_next(&scan->ahead);
+
+    scan->ahead_body = BYTES_NONE;
+    if (!row && scan->is_at_end)
+        return false;
+    if (!row && scan->lends && !scan->is_moved && scan->loaded == LOADS_ALONE) {
+        if (!read_ahead(scan))
+            return false;
+        row = bodies_next(&scan->ahead);
+        if (!row)
+            return false;
+    }
+    if (!row)
+        return next_row(scan);
+    scan->key = row->key;
+    scan->value = row->value;
+    scan->ahead_body = row->body;
+    return read_row(scan, scan->value);
+}
+
 bool scan_next(struct scan *scan, struct scan_row *out)
 {
-    if (scan->failure.code != OK || !(scan->is_by_slot ? next_slot(scan) : next_row(scan)))
+    if (scan->failure.code != OK || !(scan->is_by_slot ? next_slot(scan) : next_in_order(scan)))
         return false;
     scan->row.seq = scan->stamp.seq;
     scan->row.birth_seq = scan->birth_seq;
@@ -348,11 +398,16 @@ static status load_body(struct scan *scan, struct document *out)
     const struct collection *collection = scan->collection;
     struct engine *engine = scan->request->engine;
     uint64_t seq = scan->stamp.seq;
+
+    scan->loaded += scan->loaded < LOADS_ALONE;
+    if (scan->ahead_body.len)
+        return row_read_body(scan->ahead_body, &scan->body)
+                   ? STATUS_OK
+                   : status_of(CORRUPT, "a stored document is damaged");
     /* The numbers of writes inside a transaction are nobody else's. */
-    bool is_recalled = engine->recall && scan->loaded < LOADS_RECALLED &&
+    bool is_recalled = engine->recall && scan->loaded <= LOADS_RECALLED &&
                        !scan->request->transaction;
 
-    scan->loaded += is_recalled;
     if (is_recalled &&
         recall_find_write(engine->recall, collection, seq, scan->request->arena, &scan->body))
         return STATUS_OK;

@@ -28,6 +28,7 @@ struct scan_spec {
     bool is_end_inclusive;
     bool is_reverse;
     bytes after; /* a position of an earlier scan; empty: from the beginning */
+    bool lends;  /* documents need not outlive the next scan_next(); then many come faster */
 };
 
 MUST_USE status scan_open(struct request *request, const struct collection *collection,

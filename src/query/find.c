@@ -278,7 +278,8 @@ static status open_stretch(struct find *f, const struct scan_spec *spec)
                                .start = first->start,
                                .end = last->end,
                                .is_end_inclusive = last->is_end_inclusive,
-                               .is_reverse = spec->is_reverse };
+                               .is_reverse = spec->is_reverse,
+                               .lends = spec->lends };
 
     if (f->plan.range_count == 1)
         return scan_open(f->wanted.request, f->wanted.collection, spec, &f->scan);
@@ -302,7 +303,8 @@ static status open_next(struct find *f, bool *has_out)
                                   .start = range->start,
                                   .end = range->end,
                                   .is_end_inclusive = range->is_end_inclusive,
-                                  .is_reverse = f->plan.is_reverse };
+                                  .is_reverse = f->plan.is_reverse,
+                                  .lends = true };
         f->at++;
         if (is_passed(f, range))
             continue;
@@ -404,18 +406,23 @@ static status is_of_branch(struct find *f, bytes document, bool *out)
     return STATUS_OK;
 }
 
-/* Is the entry in one of the stretches? */
+/* Is the entry in one of the stretches? If so, in the last one that begins before it. */
 static bool is_walked(const struct find *f, bytes entry)
 {
-    for (size_t i = 0; i < f->plan.range_count; i++) {
-        const struct find_range *range = &f->plan.ranges[i];
-        if (bytes_compare(entry, range->start) < 0)
-            continue;
-        if (range->end.len == 0 || bytes_compare(entry, range->end) < 0 ||
-            (range->is_end_inclusive && bytes_starts_with(entry, range->end)))
-            return true;
+    size_t low = 0, high = f->plan.range_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (bytes_compare(f->plan.ranges[middle].start, entry) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return false;
+    if (low == 0)
+        return false;
+    const struct find_range *range = &f->plan.ranges[low - 1];
+    return range->end.len == 0 || bytes_compare(entry, range->end) < 0 ||
+           (range->is_end_inclusive && bytes_starts_with(entry, range->end));
 }
 
 /* Of several entries of a document, only the first that is met gives it. */

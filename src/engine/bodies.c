@@ -1,0 +1,146 @@
+/* Bodies: rows of a long scan, with their documents read as they lie.
+ *
+ * A scan by key or index meets documents in an order that has little to do with where they lie, and to get each of them by
+ * its slot costs ten times as much as to step from one slot to the next. So a scan that has asked for many documents takes
+ * rows in advance, puts them into the order of their slots, walks there once, and gives them in its own order.
+ *
+ * Keeps: at most ROWS_MAX rows, and little more than BYTES_MAX of documents.
+ * Threads: belongs to its scan. Start reading at bodies_fetch(). */
+#include "engine/bodies.h"
+
+#include <stdlib.h>
+
+#include "engine/slots.h"
+
+enum {
+    ROWS_FIRST = 64, /* then four times as many each time */
+    ROWS_MAX = 8192,
+    BYTES_MAX = 4 << 20,
+    STEPS_MAX = 8, /* rows that are stepped over rather than to look for the one behind them */
+};
+
+status bodies_begin(struct bodies *ahead, size_t *most_out)
+{
+    if (!ahead->arena) {
+        ahead->arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+        ahead->most = ROWS_FIRST / 4;
+    }
+    if (!ahead->arena)
+        return status_of(OUT_OF_MEMORY, "there is no memory to read documents in advance");
+    arena_reset(ahead->arena);
+    ahead->most = ahead->most * 4 < ROWS_MAX ? ahead->most * 4 : ROWS_MAX;
+    ahead->count = ahead->given = ahead->body_bytes = 0;
+    *most_out = ahead->most;
+    return ARENA_NEW(ahead->arena, ahead->most, &ahead->rows);
+}
+
+void bodies_close(struct bodies *ahead)
+{
+    if (ahead->arena)
+        arena_close(ahead->arena);
+    *ahead = (struct bodies){ 0 };
+}
+
+status bodies_add(struct bodies *ahead, bytes key, bytes value, const struct stamp *stamp,
+                  bool *has_room_out)
+{
+    struct bodies_row *row = &ahead->rows[ahead->count++];
+
+    ASSERT(ahead->count <= ahead->most);
+    TRY(arena_copy(ahead->arena, key, &row->key));
+    TRY(arena_copy(ahead->arena, value, &row->value));
+    row_key_slot(row->slot, stamp->lane, expiry_order(stamp), stamp->seq);
+    ahead->body_bytes += stamp->body_len;
+    *has_room_out = ahead->count < ahead->most && ahead->body_bytes < BYTES_MAX;
+    return STATUS_OK;
+}
+
+const struct bodies_row *bodies_next(struct bodies *ahead)
+{
+    return ahead->given < ahead->count ? &ahead->rows[ahead->given++] : NULL;
+}
+
+/* ---- documents -------------------------------------------------------------------------------------- */
+
+/* A walk over slots that has a row, or looks for one. */
+struct slots {
+    struct storage_scan *rows;
+    bytes key, value;
+    bool has_row;
+};
+
+static int compare_slots(const void *a, const void *b)
+{
+    const struct bodies_row *left = *(const struct bodies_row *const *)a,
+                            *right = *(const struct bodies_row *const *)b;
+
+    return memcmp(left->slot, right->slot, sizeof(left->slot));
+}
+
+static int step(struct slots *slots, bytes slot)
+{
+    if (!slots->has_row)
+        slots->has_row = storage_scan_next(slots->rows, &slots->key, &slots->value);
+    return slots->has_row ? bytes_compare(slots->key, slot) : 1;
+}
+
+/* Is the slot there? Then it is the row. */
+static bool walk_to(struct slots *slots, bytes slot)
+{
+    int order = step(slots, slot);
+
+    for (unsigned steps = 1; order < 0 && steps < STEPS_MAX; steps++) {
+        slots->has_row = false;
+        order = step(slots, slot);
+    }
+    if (order < 0) {
+        storage_scan_seek(slots->rows, slot);
+        slots->has_row = false;
+        order = step(slots, slot);
+    }
+    return order == 0;
+}
+
+static status fetch(struct bodies *ahead, struct slots *slots, struct request *request,
+                    struct storage_view *view, const struct collection *collection,
+                    struct bodies_row *row)
+{
+    const bytes slot = bytes_of(row->slot, sizeof(row->slot));
+    struct storage_value pin;
+
+    if (walk_to(slots, slot))
+        return arena_copy(ahead->arena, slots->value, &row->body);
+    TRY(storage_get(request->storage, view, address(collection->state->partition, SPACE_BODIES),
+                    slot, &pin)); /* tells what the walk has failed with, too */
+    status s = arena_copy(ahead->arena, pin.value, &row->body);
+    storage_value_release(request->storage, &pin);
+    return s;
+}
+
+status bodies_fetch(struct bodies *ahead, struct request *request, struct storage_view *view,
+                    const struct collection *collection)
+{
+    enum { DENSE = 8 };
+    const struct collection_size size = collection_size(request, collection);
+    struct bodies_row **by_slot;
+    struct slots slots = { 0 };
+
+    if (ahead->count == 0)
+        return STATUS_OK;
+    TRY(ARENA_NEW(ahead->arena, ahead->count, &by_slot));
+    for (size_t i = 0; i < ahead->count; i++)
+        by_slot[i] = &ahead->rows[i];
+    qsort((void *)by_slot, ahead->count, sizeof(*by_slot), compare_slots);
+    const struct storage_range range = { .start = bytes_of(by_slot[0]->slot,
+                                                           sizeof(by_slot[0]->slot)),
+                                         .is_bulk = ahead->body_bytes >= SLOTS_LONG_BYTES / 4 &&
+                                                    ahead->body_bytes >= size.bytes / DENSE };
+    TRY(storage_scan_open(request->storage, view,
+                          address(collection->state->partition, SPACE_BODIES), &range,
+                          &slots.rows));
+    status s = STATUS_OK;
+    for (size_t i = 0; i < ahead->count && s.code == OK; i++)
+        s = fetch(ahead, &slots, request, view, collection, by_slot[i]);
+    storage_scan_close(slots.rows);
+    return s;
+}
