@@ -80,6 +80,9 @@ static status judge(void *owner, const struct document *document, bool *out)
     bool is_wanted = true;
 
     *out = false;
+    const struct gather *gather = tester->gathering->gather;
+    if (gather->look && !gather->look(tester->worker, document->bson))
+        return STATUS_OK;
     arena_reset(tester->scratch);
     if (wanted->view && wanted->view->show)
         TRY(wanted->view->show(wanted->view->context, tester->scratch, document, &shown));
@@ -88,7 +91,7 @@ static status judge(void *owner, const struct document *document, bool *out)
     if (!is_wanted)
         return STATUS_OK;
     tester->matched++;
-    return tester->gathering->gather->take(tester->worker, document, shown);
+    return gather->take(tester->worker, document, shown);
 }
 
 static status go_on(void *context)
@@ -138,7 +141,8 @@ status find_gather_all(const struct find_request *wanted, const struct gather *g
     bool has_document;
 
     *is_done_out = false;
-    if (!is_plain(wanted->match) || !sift_is_worth(wanted->request, wanted->collection))
+    if (!is_plain(wanted->match) ||
+        (!gather->is_small_too && !sift_is_worth(wanted->request, wanted->collection)))
         return STATUS_OK;
     TRY(sift_open(&spec, &sift));
     status s = sift_next(sift, &document, &has_document);

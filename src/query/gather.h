@@ -9,11 +9,14 @@
  * there until the last row was taken. Which worker takes a row is not known beforehand. */
 struct gather {
     MUST_USE status (*open)(void *context, void **worker_out);
+    /* Asked first, of the document as it is stored: shall it be shown and taken? May be NULL. */
+    bool (*look)(void *worker, bytes stored);
     /* The document as it is shown, valid during the call. A failure ends all of it without a result. */
     MUST_USE status (*take)(void *worker, const struct document *stored, bytes document);
     /* When all rows were taken, or none will be any more. A failure is as one of `take`. */
     MUST_USE status (*close)(void *worker);
     void *context;
+    bool is_small_too; /* also of a collection that is not worth several threads */
 };
 
 #endif

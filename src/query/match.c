@@ -17,6 +17,8 @@ enum { STEPS_MAX = LIMIT_DOCUMENT_BYTES };
 /* A leaf on its way through a document. */
 struct visit {
     const struct match *leaf;
+    match_value_visitor *each; /* instead of a leaf */
+    void *context;
     struct matching *matching;
     bool enters_leaf_arrays;
     bool is_found;
@@ -44,6 +46,8 @@ static status count_step(struct matching *matching)
 
 static status ask(struct visit *v, struct value value)
 {
+    if (v->each)
+        return v->each(v->context, value);
     return match_ask_leaf(v->leaf, v->matching, value, &v->is_found);
 }
 
@@ -212,6 +216,17 @@ static status match_by_path(const struct match *leaf, struct matching *matching,
     return STATUS_OK;
 }
 
+status match_each_value(bytes path, struct matching *matching, bytes document,
+                        match_value_visitor *each, void *context)
+{
+    struct visit v = {
+        .matching = matching, .enters_leaf_arrays = true, .each = each, .context = context
+    };
+
+    matching->steps = 0;
+    return visit_document(&v, document, path);
+}
+
 /* ---- the tree --------------------------------------------------------------------------------------- */
 
 /* What is asked: a document, or a single value. */
@@ -373,4 +388,13 @@ const struct match *match_near(const struct match *match)
             return match->parts[i];
     }
     return NULL;
+}
+
+bool match_has_formula(const struct match *match)
+{
+    for (size_t i = 0; i < match->count; i++) {
+        if (match_has_formula(match->parts[i]))
+            return true;
+    }
+    return match->kind == MATCH_FORMULA;
 }

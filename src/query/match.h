@@ -106,6 +106,13 @@ MUST_USE status match_document(const struct match *match, struct matching *match
 MUST_USE status match_value(const struct match *match, struct matching *matching,
                             struct value value, bool *out);
 
+/* Every value that the path reaches, as a leaf with that path asks them. What `each` fails with ends it. */
+typedef status match_value_visitor(void *context, struct value value);
+MUST_USE status match_each_value(bytes path, struct matching *matching, bytes document,
+                                 match_value_visitor *each, void *context);
+/* Has it a formula, so that it depends on more than the document? */
+bool match_has_formula(const struct match *match);
+
 /* The condition on nearness that all documents must fulfil: the whole, or one part of an "and"; NULL: there is none. */
 const struct match *match_near(const struct match *match);
 

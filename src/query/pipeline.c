@@ -42,6 +42,25 @@ status pipeline_origin(const struct pipeline_run *run, bytes *out)
     return STATUS_OK;
 }
 
+status pipeline_place(const struct pipeline_run *run, struct arena *arena, bytes *out)
+{
+    *out = BYTES_NONE;
+    if (!run->source.place)
+        return STATUS_OK;
+    if (run->is_origin_of_source)
+        return run->source.place(run->source.context, arena, out);
+    return arena_copy(arena, run->place, out);
+}
+
+bool pipeline_is_ahead(const struct pipeline_run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        if (join_is_ahead(&run->operators[i]))
+            return true;
+    }
+    return false;
+}
+
 double pipeline_score(const struct pipeline_run *run)
 {
     const struct row_score *score = run->formulas.score;
@@ -338,7 +357,7 @@ static bool holds_rows(enum stage_kind kind)
 {
     return kind == STAGE_SORT || kind == STAGE_GROUP || kind == STAGE_SAMPLE ||
            kind == STAGE_FACET || kind == STAGE_BUCKETS || kind == STAGE_WINDOW ||
-           kind == STAGE_DENSIFY || kind == STAGE_GRAPH_LOOKUP;
+           kind == STAGE_DENSIFY || kind == STAGE_GRAPH_LOOKUP || kind == STAGE_LOOKUP;
 }
 
 struct stage_counts {
@@ -415,7 +434,10 @@ status pipeline_open(const struct pipeline *pipeline, size_t skipped,
     if (!run->formulas.random)
         run->formulas.random = &run->random;
     for (size_t i = 0; i < count; i++) {
-        status s = open_operator(run, &run->operators[i], &pipeline->stages[skipped + i], arena);
+        struct operator* o = & run->operators[i];
+        status s = open_operator(run, o, &pipeline->stages[skipped + i], arena);
+        if (s.code == OK)
+            s = join_make(run, o, join_demand(pipeline, skipped + i + 1, source->wanted), arena);
         if (s.code != OK) {
             pipeline_close(run);
             return s;
@@ -437,6 +459,7 @@ void pipeline_restart(struct pipeline_run *run, const struct pipeline_source *so
     for (size_t i = 0; i < run->count; i++) {
         struct operator* o = & run->operators[i];
         foreign_end(run, o);
+        join_end(o);
         spill_close(o);
         overflow_close(o);
         arena_reset(o->scratch);
@@ -460,6 +483,7 @@ void pipeline_close(struct pipeline_run *run)
     for (size_t i = 0; i < run->count; i++) {
         struct operator* o = & run->operators[i];
         foreign_end(run, o);
+        join_end(o);
         spill_close(o);
         overflow_close(o);
         for (size_t j = 0; j < o->inner_count; j++) {

@@ -113,9 +113,11 @@ struct pipeline_source;
 /* Documents of other collections. */
 struct pipeline_foreign {
     /* Those that fulfil `match`, which may be NULL; formulas in it are computed with `formulas`. Nothing is found
-     * in a collection that is not there. */
-    status (*open)(void *context, bytes name, const struct match *match,
+     * in a collection that is not there. is_any_order: they may come in any order, and all of them will be taken. */
+    status (*open)(void *context, bytes name, const struct match *match, bool is_any_order,
                    const struct formula_run *formulas, struct pipeline_source *out);
+    /* What it costs to look at all its documents, in the time that one of the usual size takes; UINT64_MAX: unknown. */
+    status (*weigh)(void *context, bytes name, uint64_t *out);
     void (*close)(void *context, struct pipeline_source *source);
     void *context;
 };
@@ -138,7 +140,12 @@ struct pipeline_source {
     void (*recall)(void *context, bytes origin);
     /* Asked now and then in long work between two documents: shall it go on? May be NULL. */
     status (*check)(void *context);
+    /* Where the source stands behind the document that was given last, for who will go on there; in `arena`. May be
+     * NULL. */
+    status (*place)(void *context, struct arena *arena, bytes *out);
     void *context;
+    bool is_everything; /* all documents of a collection are looked at for it */
+    uint64_t wanted;    /* rows that will be asked of the run at most; 0: unknown */
     const struct pipeline_foreign *foreign; /* NULL: there are no other collections */
     struct pipeline_share share;            /* zero: as much as the number of stages allows */
     const char *disk; /* a directory for rows that pass that; NULL: they are refused */
@@ -154,6 +161,19 @@ MUST_USE status pipeline_next(struct pipeline_run *run, bytes *document_out, boo
 /* The origin, as the source says it, of the document that the last row was made of, through stages that hold rows and
  * unions too; empty if it was made of several, or of none. Documents that were looked up are not told. */
 MUST_USE status pipeline_origin(const struct pipeline_run *run, bytes *out);
+/* Where the source stood behind the document that the last row was made of, though some stage may have taken more
+ * documents; in `arena`. For stages that look at one document at a time. */
+MUST_USE status pipeline_place(const struct pipeline_run *run, struct arena *arena, bytes *out);
+/* Has a stage taken documents that no row was made of yet? */
+bool pipeline_is_ahead(const struct pipeline_run *run);
+/* How the lookups by equal fields among its stages are done, by what was done so far or by what would be for one row. */
+enum pipeline_lookup {
+    LOOKUP_OTHER,     /* no such lookup */
+    LOOKUP_HASHED,    /* all documents of the other collection are looked at, once for many rows */
+    LOOKUP_BY_INDEX,  /* values are looked for in an index */
+    LOOKUP_EACH_ALONE /* all documents, for each row */
+};
+MUST_USE status pipeline_lookup(struct pipeline_run *run, size_t stage, enum pipeline_lookup *out);
 /* On INVALID and TOO_LARGE: the number by which clients know the reason; 0 if they know none. */
 int32_t pipeline_refusal(const struct pipeline_run *run);
 void pipeline_close(struct pipeline_run *run);

@@ -3,7 +3,8 @@
  * A lookup asks, for each row, for the documents whose field has one of the values that the row has, and lets
  * the stages inside do the rest. What the first of those ask is asked of the other collection, too; where it
  * compares a field with a variable by a formula, the comparison is added as a condition, which an index can
- * answer. A union gives its own rows first.
+ * answer. Where fields are compared alone it is asked for many rows at once (pipeline_join.c). A union gives its own
+ * rows first.
  *
  * Keeps: documents of other collections come from the source's pipeline_foreign, which judges them as it judges
  * all documents of the request. Threads: a run belongs to its request. Start reading at pull_lookup(). */
@@ -25,12 +26,14 @@ static status open_inner(struct pipeline_run *run, struct operator* o,
                          const struct pipeline *pipeline, size_t skipped, struct arena *arena,
                          struct pipeline_run **out)
 {
+    /* The rows of a union may be more than anybody wants; of the others all are taken. */
     const struct pipeline_source source = { .next = nothing,
+                                            .wanted = o->stage->kind == STAGE_UNION ? 0
+                                                                                    : UINT64_MAX,
                                             .foreign = run->source.foreign,
                                             .share = run->share,
                                             .disk = run->source.disk };
 
-    (void)o;
     return pipeline_open(pipeline, skipped, &source, &run->formulas, arena, out);
 }
 
@@ -85,7 +88,8 @@ static status next_of_list(void *context, bytes *document_out, bool *has_out)
     return STATUS_OK;
 }
 
-status foreign_open(struct pipeline_run *run, struct operator* o, const struct match *match)
+status foreign_open(struct pipeline_run *run, struct operator* o, const struct match *match,
+                    bool is_any_order)
 {
     const struct pipeline_foreign *foreign = run->source.foreign;
 
@@ -97,7 +101,8 @@ status foreign_open(struct pipeline_run *run, struct operator* o, const struct m
     }
     if (!foreign)
         return STATUS_OK;
-    TRY(foreign->open(foreign->context, o->stage->from, match, &run->formulas, &o->foreign));
+    TRY(foreign->open(foreign->context, o->stage->from, match, is_any_order, &run->formulas,
+                      &o->foreign));
     o->is_foreign_open = true;
     return STATUS_OK;
 }
@@ -221,6 +226,38 @@ static status condition_of(struct pipeline_run *run, struct operator* o, bytes r
     return all.count ? match_join(o->scratch, MATCH_AND, all.items, all.count, out) : STATUS_OK;
 }
 
+/* Is everything looked at to find a value? */
+static status try_value(struct pipeline_run *run, struct operator* o, bool *is_everything_out)
+{
+    const struct match *both[2];
+    const struct match *match;
+    struct value value = value_null();
+
+    arena_reset(o->scratch);
+    TRY(foreign_match_in(o->scratch, run->formulas.collation, o->stage->foreign_field, &value, 1,
+                         &both[0]));
+    both[1] = o->inner_match;
+    TRY(match_join(o->scratch, MATCH_AND, both, o->inner_match ? 2 : 1, &match));
+    TRY(foreign_open(run, o, match, false));
+    *is_everything_out = o->foreign.is_everything;
+    foreign_end(run, o);
+    return STATUS_OK;
+}
+
+status pipeline_lookup(struct pipeline_run *run, size_t stage, enum pipeline_lookup *out)
+{
+    struct operator* o = & run->operators[stage];
+    bool is_everything = o->is_hashed;
+
+    *out = LOOKUP_OTHER;
+    if (o->stage->kind != STAGE_LOOKUP || !o->local_path || o->is_foreign_open)
+        return STATUS_OK;
+    if (o->passed == 0)
+        TRY(try_value(run, o, &is_everything));
+    *out = !is_everything ? LOOKUP_BY_INDEX : o->join ? LOOKUP_HASHED : LOOKUP_EACH_ALONE;
+    return STATUS_OK;
+}
+
 /* ---- lookups ---------------------------------------------------------------------------------------- */
 
 static status next_inner(struct pipeline_run *run, struct operator* o, bytes *out, bool *has_out)
@@ -243,7 +280,26 @@ static status take_origin(struct pipeline_run *run, const struct operator* o)
 
 static status begin_inner(struct pipeline_run *run, struct operator* o, const struct match *match)
 {
-    TRY(foreign_open(run, o, match));
+    TRY(foreign_open(run, o, match, false));
+    if (o->inner_count)
+        pipeline_restart(o->inners[0], &o->foreign);
+    return STATUS_OK;
+}
+
+/* The documents for one row, by the stages inside if there are some. */
+static status begin_row(struct pipeline_run *run, struct operator* o, bytes row)
+{
+    const struct match *match;
+    bool is_plain = true;
+
+    if (o->join)
+        TRY(join_open_row(o, &is_plain));
+    if (is_plain) {
+        TRY(condition_of(run, o, row, &match));
+        TRY(begin_inner(run, o, match));
+        o->is_hashed |= o->foreign.is_everything;
+        return STATUS_OK;
+    }
     if (o->inner_count)
         pipeline_restart(o->inners[0], &o->foreign);
     return STATUS_OK;
@@ -275,11 +331,11 @@ static status collect(struct pipeline_run *run, struct operator* o, struct value
 status pull_lookup(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
 {
     struct operator* o = & run->operators[number - 1];
-    const struct match *match;
     struct value found;
     bytes row;
 
-    TRY(pipeline_pull(run, number - 1, &row, has_out));
+    TRY(o->join ? join_pull(run, number, &row, has_out)
+                : pipeline_pull(run, number - 1, &row, has_out));
     if (!*has_out)
         return STATUS_OK;
     arena_reset(o->scratch);
@@ -289,8 +345,7 @@ status pull_lookup(struct pipeline_run *run, size_t number, bytes *out, bool *ha
         TRY(pipeline_compute(run, o->scratch, variable->formula, row, &value));
         run->formulas.variables[variable->number] = value;
     }
-    TRY(condition_of(run, o, row, &match));
-    TRY(begin_inner(run, o, match));
+    TRY(begin_row(run, o, row));
     status s = collect(run, o, &found);
     foreign_end(run, o);
     TRY(s);

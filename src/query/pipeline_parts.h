@@ -7,6 +7,7 @@
 #include "query/update.h"
 
 struct group_table;
+struct join;
 struct overflow;
 struct spill;
 
@@ -46,6 +47,8 @@ struct operator
     const struct path *local_path;
     struct pipeline_source foreign;
     bool is_foreign_open;
+    struct join *join; /* a lookup for many rows at once; NULL: for each by itself */
+    bool is_hashed;    /* it has looked at all documents of the other collection */
 };
 
 struct pipeline_run {
@@ -59,6 +62,7 @@ struct pipeline_run {
     /* Of the row that was pulled last: what the source says, or else this. */
     bool is_origin_of_source;
     bytes origin;
+    bytes place; /* the same of pipeline_place() */
     size_t count;
     struct operator operators[];
 };
@@ -93,11 +97,23 @@ MUST_USE status foreign_open_stages(struct pipeline_run *run, struct operator* o
 void foreign_end(struct pipeline_run *run, struct operator* operator);
 MUST_USE status pull_lookup(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 MUST_USE status pull_union(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
-/* The documents whose value at `path` is one of these, and for which `also` holds, if it is there. */
+/* The documents of the other collection for which the match holds; in any order, if that is faster. */
 MUST_USE status foreign_open(struct pipeline_run *run, struct operator* operator,
-                             const struct match * match);
+                             const struct match * match, bool is_any_order);
+/* The value at `path` is one of these, which are sorted for it. */
 MUST_USE status foreign_match_in(struct arena *arena, const struct collation *by, bytes path,
                                  struct value *values, size_t count, const struct match **out);
+/* pipeline_join.c: for a lookup that can be done for many rows at once; `wanted` rows will be asked for, as in
+ * pipeline_source, and how many are wanted of a stage in front of others. */
+MUST_USE status join_make(struct pipeline_run *run, struct operator* operator, uint64_t wanted,
+                          struct arena *arena);
+uint64_t join_demand(const struct pipeline *pipeline, size_t behind, uint64_t wanted);
+/* The next row; its documents are then in operator->foreign after join_open_row(), unless that is to be done plainly. */
+MUST_USE status join_pull(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
+MUST_USE status join_open_row(struct operator* operator, bool * is_plain_out);
+/* Has it taken rows that it has not given yet? */
+bool join_is_ahead(const struct operator* operator);
+void join_end(struct operator* operator);
 /* pipeline_graph.c */
 MUST_USE status pull_graph(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 /* pipeline_facet.c */

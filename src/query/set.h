@@ -13,7 +13,7 @@ struct set {
     struct arena *arena;
     struct set_member *members;
     size_t count, room;
-    uint32_t *slots; /* number of a member + 1; 0: free */
+    uint64_t *slots; /* upper half of a hash, number of a member + 1; 0: free */
     size_t slot_count;
 };
 

@@ -102,16 +102,25 @@ static status next_document(void *context, bytes *document_out, bool *has_out)
 }
 
 /* Any other collection has the document twice, whatever is asked of it. */
-static status open_other(void *context, bytes name, const struct match *match,
+static status open_other(void *context, bytes name, const struct match *match, bool is_any_order,
                          const struct formula_run *formulas, struct pipeline_source *out)
 {
     struct source *other = context;
 
     (void)name;
+    (void)is_any_order;
     (void)match;
     (void)formulas;
     other->left = 2;
     *out = (struct pipeline_source){ .next = next_document, .context = other };
+    return STATUS_OK;
+}
+
+static status weigh_other(void *context, bytes name, uint64_t *out)
+{
+    (void)context;
+    (void)name;
+    *out = 2;
     return STATUS_OK;
 }
 
@@ -125,9 +134,9 @@ static void flow(struct arena *arena, bytes stages, bytes document)
 {
     struct source context = { .document = document, .left = 2 };
     struct source other = { .document = document };
-    const struct pipeline_foreign foreign = { .open = open_other,
-                                              .close = close_other,
-                                              .context = &other };
+    const struct pipeline_foreign foreign = {
+        .open = open_other, .weigh = weigh_other, .close = close_other, .context = &other
+    };
     const struct pipeline_source source = { .next = next_document,
                                             .context = &context,
                                             .foreign = &foreign };

@@ -134,6 +134,11 @@ static status count_found(void *context, uint64_t *out)
     return select_count(command, &spec, out);
 }
 
+static status place_found(void *context, struct arena *arena, bytes *out)
+{
+    return select_position(((struct aggregating *)context)->select, arena, out);
+}
+
 static status check_time(void *context)
 {
     return command_check_time(((struct aggregating *)context)->command);
@@ -173,9 +178,15 @@ static status open_run(struct aggregating *aggregating, struct command *command)
                                       .origin = is_list ? NULL : origin_found,
                                       .recall = is_list ? NULL : recall_found,
                                       .check = check_time,
+                                      .wanted = UINT64_MAX,
                                       .context = aggregating };
 
     aggregating->command = command;
+    if (aggregating->is_resumable) {
+        source.place = place_found;
+        if (command->batch_rows > 0)
+            source.wanted = (uint64_t)command->batch_rows;
+    }
     if (aggregating->may_use_disk)
         source.disk = command->face->directory;
     if (!is_list && aggregating->front.counts_rows)
@@ -194,23 +205,51 @@ static status open_run(struct aggregating *aggregating, struct command *command)
                          &source, &aggregating->formulas, aggregating->work, &aggregating->run);
 }
 
+/* Rows that were taken and not given are looked for again. */
+static void keep_position(struct aggregating *aggregating)
+{
+    struct arena *arena = aggregating->command->arena;
+    bytes position;
+
+    if (!aggregating->select)
+        return;
+    aggregating->is_over = (select_is_over(aggregating->select) &&
+                            !pipeline_is_ahead(aggregating->run)) ||
+                           pipeline_place(aggregating->run, arena, &position).code != OK;
+    if (aggregating->is_over)
+        return;
+    aggregating->position.len = 0;
+    buffer_append(&aggregating->position, position);
+    aggregating->is_over = aggregating->position.is_failed;
+}
+
+/* For who asks how it is done. */
+static status tell_lookups(const struct aggregating *aggregating)
+{
+    struct explain *explain = aggregating->command->explain;
+    const struct pipeline *pipeline = aggregating->pipeline;
+    size_t skipped = aggregating->is_list ? 0 : aggregating->front.stage_count;
+
+    explain->lookup_count = 0;
+    TRY(ARENA_NEW(explain->arena, pipeline->count, &explain->lookups));
+    for (size_t i = skipped; i < pipeline->count; i++) {
+        if (pipeline->stages[i].kind == STAGE_LOOKUP)
+            TRY(pipeline_lookup(aggregating->run, i - skipped,
+                                &explain->lookups[explain->lookup_count++]));
+    }
+    return STATUS_OK;
+}
+
 static void close_run(struct aggregating *aggregating, bool keeps_position)
 {
-    bytes position = BYTES_NONE;
-
+    if (aggregating->run && keeps_position)
+        keep_position(aggregating);
+    if (aggregating->run && aggregating->command->explain && tell_lookups(aggregating).code != OK)
+        aggregating->command->explain->lookup_count = 0;
     if (aggregating->run)
         pipeline_close(aggregating->run);
     if (aggregating->foreign)
         foreign_close(aggregating->foreign);
-    if (aggregating->select && keeps_position) {
-        aggregating->is_over =
-            select_is_over(aggregating->select) ||
-            select_position(aggregating->select, aggregating->command->arena, &position).code != OK;
-        aggregating->position.len = 0;
-        buffer_append(&aggregating->position, position);
-        if (aggregating->position.is_failed)
-            aggregating->is_over = true;
-    }
     select_close(aggregating->select);
     arena_close(aggregating->work);
     aggregating->run = NULL;

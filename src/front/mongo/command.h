@@ -96,6 +96,7 @@ struct command {
     int64_t watch_ns;                /* the stopwatch, then */
     struct operation *operation;     /* NULL unless others can see it */
     struct explain *explain; /* not NULL: it is only explained, and changes nothing (explain.h) */
+    int64_t batch_rows;      /* that a cursor will give now at most; 0: unknown */
     struct command_work work;
     struct fail_point_trap trap;
 

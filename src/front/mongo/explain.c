@@ -130,6 +130,21 @@ static void append_both(struct command *command, struct buffer *out, bytes wish)
         append_figures(command, out, wish);
 }
 
+/* Beside a lookup by equal fields: how it is done. */
+static void append_strategy(const struct explain *explain, struct buffer *out, bytes stage,
+                            size_t *lookups)
+{
+    static const char *const names[] = { [LOOKUP_HASHED] = "HashJoin",
+                                         [LOOKUP_BY_INDEX] = "IndexedLoopJoin",
+                                         [LOOKUP_EACH_ALONE] = "NestedLoopJoin" };
+
+    if (!bytes_equal(stage, BYTES_LITERAL("$lookup")) || *lookups >= explain->lookup_count)
+        return;
+    enum pipeline_lookup how = explain->lookups[(*lookups)++];
+    if (how != LOOKUP_OTHER)
+        reply_text(out, "strategy", names[how]);
+}
+
 /* The stages that the find does not do, behind the one that does it. */
 static bool append_stages(struct command *command, struct buffer *out, bytes wish)
 {
@@ -137,7 +152,7 @@ static bool append_stages(struct command *command, struct buffer *out, bytes wis
     struct document_walk walk;
     struct field stage, field;
     char room[REPLY_INDEX_BYTES];
-    size_t count = 0;
+    size_t count = 0, lookups = 0;
 
     size_t stage_count = explain->stages.len ? document_field_count(explain->stages) : 0;
     if (stage_count <= explain->found_stages)
@@ -154,8 +169,10 @@ static bool append_stages(struct command *command, struct buffer *out, bytes wis
             continue;
         struct document_walk inside = document_fields(value_document(stage.value));
         size_t row = reply_begin(out, reply_index(count++, room));
-        while (document_next(&inside, &field))
+        while (document_next(&inside, &field)) {
             document_append(out, field.name, field.value);
+            append_strategy(explain, out, field.name, &lookups);
+        }
         if (explain->verbosity != EXPLAIN_PLAN && i + 1 == stage_count)
             reply_int64(out, "nReturned", explain->given);
         document_end(out, row);

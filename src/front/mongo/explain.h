@@ -23,6 +23,8 @@ struct explain {
     /* Of an aggregation: its stages, an array, and how many of them the find does. */
     bytes stages;
     size_t found_stages;
+    enum pipeline_lookup *lookups; /* how they are done, one by one */
+    size_t lookup_count;
     int64_t took_ms;
 };
 

@@ -192,6 +192,19 @@ static status next_stored(void *context, bytes *document_out, bool *has_out)
     return STATUS_OK;
 }
 
+static status gather_stored(void *context, const struct gather *gather, bool *is_done_out)
+{
+    struct opening *opening = context;
+
+    *is_done_out = false;
+    if (!opening->select)
+        return STATUS_OK;
+    share_instant(opening);
+    status s = select_gather(opening->select, gather, is_done_out);
+    share_instant(opening);
+    return tell(opening, s);
+}
+
 static status pull_view(struct opening *opening, bytes *document_out, bool *has_out)
 {
     struct command *command = &opening->command;
@@ -220,9 +233,12 @@ static status next_of_view(void *context, bytes *document_out, bool *has_out)
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-static status open_stored(struct opening *opening, const struct collection *collection)
+static status open_stored(struct opening *opening, const struct collection *collection,
+                          bool is_any_order)
 {
-    const struct select_spec spec = { .collection = collection, .condition = &opening->condition };
+    const struct select_spec spec = { .collection = collection,
+                                      .condition = &opening->condition,
+                                      .is_one_pass = is_any_order };
 
     if (!collection)
         return STATUS_OK;
@@ -232,22 +248,13 @@ static status open_stored(struct opening *opening, const struct collection *coll
     return s;
 }
 
-static bool has_formula(const struct match *match)
-{
-    for (size_t i = 0; i < match->count; i++) {
-        if (has_formula(match->parts[i]))
-            return true;
-    }
-    return match->kind == MATCH_FORMULA;
-}
-
 /* The condition may use variables of the stage that looks the view up; then the stages of the view, which have
  * variables of the same numbers, must not come between. */
 static void part_condition(struct opening *opening)
 {
     struct condition *condition = &opening->condition;
 
-    if (!condition->match || !has_formula(condition->match))
+    if (!condition->match || !match_has_formula(condition->match))
         return;
     opening->after = *condition;
     condition->match = NULL;
@@ -292,11 +299,11 @@ static status open_view(struct opening *opening, const struct view *view,
         front.order = NULL;
     }
     opening->condition.match = front.match;
-    TRY(open_stored(opening, view->collection));
+    TRY(open_stored(opening, view->collection, false));
     return pipeline_open(&whole, front.stage_count, &source, &own, command->arena, &opening->run);
 }
 
-static status open_foreign(void *context, bytes name, const struct match *match,
+static status open_foreign(void *context, bytes name, const struct match *match, bool is_any_order,
                            const struct formula_run *formulas, struct pipeline_source *out)
 {
     struct foreign *foreign = context;
@@ -322,12 +329,32 @@ static status open_foreign(void *context, bytes name, const struct match *match,
         out->next = next_of_view;
         out->origin = origin_of_view;
     } else if (s.code == OK) {
-        s = open_stored(opening, view.collection);
+        s = open_stored(opening, view.collection, is_any_order);
+        out->gather = is_any_order ? gather_stored : NULL;
+        out->is_everything = opening->select && select_explain(opening->select)->is_everything;
     }
     s = tell(opening, s);
     if (s.code != OK)
         give_opening(opening);
     return s;
+}
+
+/* A document of a kilobyte is two. */
+static status weigh_foreign(void *context, bytes name, uint64_t *out)
+{
+    struct command *command = ((struct foreign *)context)->command;
+    struct view view;
+
+    *out = UINT64_MAX;
+    TRY(view_resolve(command, name, &view));
+    if (view.is_view)
+        return STATUS_OK;
+    *out = 0;
+    if (view.collection) {
+        const struct collection_size size = collection_size(&command->request, view.collection);
+        *out = size.documents + size.bytes / 1024;
+    }
+    return STATUS_OK;
 }
 
 static void close_foreign(void *context, struct pipeline_source *source)
@@ -345,8 +372,9 @@ status foreign_make(struct command *command, struct arena *arena, const char *di
     (*out)->command = command;
     (*out)->arena = arena;
     (*out)->disk = disk;
-    (*out)->sources =
-        (struct pipeline_foreign){ .open = open_foreign, .close = close_foreign, .context = *out };
+    (*out)->sources = (struct pipeline_foreign){
+        .open = open_foreign, .weigh = weigh_foreign, .close = close_foreign, .context = *out
+    };
     return STATUS_OK;
 }
 

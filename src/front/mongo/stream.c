@@ -22,7 +22,13 @@
 #include "front/mongo/multi.h"
 #include "front/mongo/operation.h"
 
-enum { PLACE_BITS = 14, PLACES_SWEPT = 64, AWAIT_MS = 1000, NO_TRANSACTION = -1 };
+enum {
+    PLACE_BITS = 14,
+    PLACES_SWEPT = 64,
+    AWAIT_MS = 1000,
+    NO_TRANSACTION = -1,
+    LONG_BYTES = 1 << 20, /* of a batch that will probably be a full one */
+};
 _Static_assert(LIMIT_CURSORS <= 1 << PLACE_BITS, "an id has room for every place");
 
 struct stream {
@@ -280,6 +286,10 @@ static status fill(struct command *command, struct stream *stream, struct batch 
             return arena_exhausted(command->arena);
         if (command->reply.len - begun >= LIMIT_CURSOR_BATCH_BYTES)
             return STATUS_OK;
+        if (command->reply.len - begun > LONG_BYTES &&
+            command->reply.room < LIMIT_CURSOR_BATCH_BYTES)
+            buffer_reserve(&command->reply,
+                           LIMIT_CURSOR_BATCH_BYTES); /* rather than to grow by copying */
     }
     return STATUS_OK;
 }
@@ -312,6 +322,7 @@ static status run_batch(struct command *command, struct stream *stream, const ch
     status s = STATUS_OK;
 
     if (batch->count_max != 0) {
+        command->batch_rows = batch->count_max > 0 ? batch->count_max : 0;
         if (source->begin)
             s = source->begin(source->state, command);
         if (s.code == OK)

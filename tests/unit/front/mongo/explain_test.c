@@ -243,3 +243,37 @@ TEST(mongo_explain, the_filter_is_shown_with_every_condition_spelled_out)
     CHECK_EQ(mongo_number(&answer, "executionStats.executionStages.inputStage.needTime"), 0, "");
     mongo_face_close(&f);
 }
+
+TEST(mongo_explain, a_lookup_tells_how_the_other_collection_is_asked)
+{
+    static const struct {
+        const char *from, *inside, *strategy;
+    } rows[] = {
+        {"plain",    "",               "\"HashJoin\""       },
+        { "indexed", "",               "\"IndexedLoopJoin\""},
+        { "plain",   ",'pipeline':[]", "\"HashJoin\""       },
+    };
+    static const char *const verbosities[] = { "queryPlanner", "executionStats" };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'l':3}]}"));
+    CHECK_DONE(mongo_ask(&f, "{'createIndexes':'indexed','indexes':[{'name':'f','key':{'f':1}}]}"));
+    for (int i = 0; i < 128; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'%s','documents':[{'_id':%d,'f':%d}]}",
+                             i % 2 ? "plain" : "indexed", i, i));
+    EACH_ROW(rows, r) {
+        EACH_ROW(verbosities, v) {
+            struct mongo_answer a = mongo_ask(
+                &f,
+                "{'explain':{'aggregate':'c','pipeline':[{'$match':{'l':{'$gt':0}}},{'$set':{'z':1}"
+                "},"
+                "{'$lookup':{'from':'%s','localField':'l','foreignField':'f','as':'o'%s}}],"
+                "'cursor':{}},'verbosity':'%s'}",
+                r->from, r->inside, *v);
+            CHECK_DONE(a);
+            CHECK_STRING(mongo_text(&f, &a, "stages.2.strategy"), r->strategy);
+        }
+    }
+    mongo_face_close(&f);
+}

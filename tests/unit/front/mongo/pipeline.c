@@ -18,7 +18,8 @@ struct table {
     size_t count, given;
     bytes others[DOCUMENTS_MAX];
     size_t other_count;
-    int open; /* other collections that were not closed */
+    int open;        /* other collections that were not closed */
+    uint64_t weight; /* of another collection */
     struct buffer wrong;
 };
 
@@ -56,12 +57,13 @@ static status next_other(void *context, bytes *document_out, bool *has_out)
     return STATUS_OK;
 }
 
-static status open_other(void *context, bytes name, const struct match *match,
+static status open_other(void *context, bytes name, const struct match *match, bool is_any_order,
                          const struct formula_run *formulas, struct pipeline_source *out)
 {
     struct table *t = context;
     struct others *others;
 
+    (void)is_any_order;
     TRY(ARENA_NEW(t->cases.arena, 1, &others));
     *others = (struct others){ .table = t, .match = match, .formulas = *formulas };
     others->formulas.arena = t->cases.arena;
@@ -69,6 +71,14 @@ static status open_other(void *context, bytes name, const struct match *match,
         others->given = t->other_count;
     *out = (struct pipeline_source){ .next = next_other, .context = others };
     t->open++;
+    return STATUS_OK;
+}
+
+/* What it says decides whether values are looked for, or everything is looked at. */
+static status weigh_other(void *context, bytes name, uint64_t *out)
+{
+    (void)name;
+    *out = ((struct table *)context)->weight;
     return STATUS_OK;
 }
 
@@ -88,9 +98,9 @@ static const char *error_of(struct table *t, status s, const struct fault *fault
 static status run_all(struct table *t, const struct pipeline *pipeline, struct buffer *out,
                       struct fault *fault)
 {
-    const struct pipeline_foreign foreign = { .open = open_other,
-                                              .close = close_other,
-                                              .context = t };
+    const struct pipeline_foreign foreign = {
+        .open = open_other, .weigh = weigh_other, .close = close_other, .context = t
+    };
     const struct pipeline_source source = { .next = next_document,
                                             .context = t,
                                             .foreign = &foreign };
@@ -160,9 +170,12 @@ static void run_pipeline(struct table *t, bytes line)
     bytes left, want;
 
     CHECK_THAT(cases_split(line, &left, &want), "%s:%d: no =>", t->cases.path, t->cases.line);
-    const char *got = answer_of(t, value_document(cases_value(&t->cases, left)));
     const char *expected = expected_of(t, want);
-    compare(t, left, got, expected);
+    static const uint64_t weights[] = { 0, UINT64_MAX };
+    for (size_t i = 0; i < ARRAY_COUNT(weights); i++) {
+        t->weight = weights[i];
+        compare(t, left, answer_of(t, value_document(cases_value(&t->cases, left))), expected);
+    }
 }
 
 /* { r: value }, as text. */
