@@ -19,7 +19,7 @@ endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all run test quick asan ubsan tsan san unit model crash fuzz bench bench-quick format tidy coverage \
-        help clean setup FORCE
+        help clean setup soak lint FORCE
 
 include mk/flags.mk
 include mk/sources.mk

@@ -8,7 +8,7 @@ export FILTER ROOMS SCALE SEED
 
 .PHONY: test-build
 test-build: all $(call tests_of,release) $(call tests_of,san) $(call tests_of,tsan) \
-            $(addprefix $(BUILD)/release/,$(CRASHES)) $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
+            $(addprefix $(BUILD)/release/,$(CRASHES) power.so) $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
 
 quick: all $(call tests_of,release) ## tidy, unit and model tests, the random ones short; before every commit
 	@$(RUN_TESTS) unit:short $(if $(ROOMS),,model:short) tidy
@@ -31,8 +31,16 @@ san: $(call tests_of,san) ## the same under both at once, as `make test` does
 tsan: $(call tests_of,tsan) ## the same under ThreadSanitizer
 	@$(RUN_TESTS) tsan
 
-crash: $(addprefix $(BUILD)/release/,$(CRASHES)) ## kill -9 tests, long form (ROUNDS=n, default 200)
+crash: $(BUILD)/mayfly $(addprefix $(BUILD)/release/,$(CRASHES) power.so) ## kill -9 and power cuts, long form (ROUNDS=n, default 200)
 	@$(RUN_TESTS) crash:$(or $(ROUNDS),200)
+
+soak: $(BUILD)/mayfly ## a server under steady load: memory, disk and latency must not grow (MINUTES=n, default 60)
+	@$(RUN_TESTS) soak:$(or $(MINUTES),60)m
+
+lint: ## what cppcheck finds in src/ beyond tools/cppcheck.txt; nothing is the limit
+	@tools/setup lint
+	@cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
+	    --suppressions-list=tools/cppcheck.txt -j$$(nproc) -Isrc -D_GNU_SOURCE src
 
 fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS)) ## fuzz every parser (MINUTES=n over all, default 10)
 	@$(RUN_TESTS) fuzz:$(or $(MINUTES),10)m

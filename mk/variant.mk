@@ -50,6 +50,12 @@ $(BUILD)/$(1)/crash-%: $(BUILD)/$(1)/obj/tests/crash/%.o $(BUILD)/$(1)/obj/tests
 endef
 $(foreach v,$(VARIANTS),$(eval $(call variant_rules,$(v))))
 
+# Loaded before a crash test: a disk that forgets what was not synced.
+$(BUILD)/release/power.so: tests/preload/power.c
+	@mkdir -p $(@D)
+	@echo "  so $@"
+	@$(CC) $(CFLAGS) $(CFLAGS_release) -fPIC -shared -o $@ $< -ldl
+
 .SECONDARY:
 
 $(BUILD)/mayfly: $(BUILD)/release/mayfly

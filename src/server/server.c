@@ -76,6 +76,7 @@ void server_hold_signals(void)
 
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 static int open_spare(void)

@@ -18,7 +18,7 @@
 struct server;
 
 /* Before the first thread is started: SIGTERM, SIGINT, SIGHUP and SIGUSR1 wait until server_run() takes them, and writing
- * to a closed socket is an error instead of a signal. */
+ * to a closed socket, or past the largest size of a file, is an error instead of a signal. */
 void server_hold_signals(void);
 
 /* Owner: handle. IO_ERROR, OUT_OF_MEMORY. */

@@ -3,6 +3,10 @@
  * every invariant must hold.
  *
  *     crash-kill9 [rounds]        (or ROUNDS=n; SEED=n replays a choice of instants)
+ *     LD_PRELOAD=power.so crash-kill9 [rounds]
+ *
+ * With the library of tests/preload/power.c the machine loses its power at each kill, and with it whatever was not
+ * synced.
  *
  * Three processes. The writer says over a pipe what it intends and what was acknowledged. The parent
  * keeps the ledger, kills the writer after a number of acknowledgements, and never opens the database
@@ -11,6 +15,7 @@
  * The last line is `N passed, N failed`; a round is a test. */
 #include "tests/support/world.h"
 
+#include <dlfcn.h>
 #include <ftw.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -483,6 +488,28 @@ static void take_finding(struct ledger *ledger, const struct finding *finding)
     entry->has_intent = false;
 }
 
+/* ---- power ---- */
+
+/* A function of the library that was loaded before, or NULL. */
+static void *of_library(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+static void watch_disk(const char *path)
+{
+    void (*watch)(const char *) = (void (*)(const char *))of_library("power_watch");
+    if (watch != NULL)
+        watch(path);
+}
+
+/* How many files have lost something. */
+static unsigned cut_power(uint64_t seed)
+{
+    unsigned (*cut)(uint64_t) = (unsigned (*)(uint64_t))of_library("power_cut");
+    return cut != NULL ? cut(seed) : 0;
+}
+
 /* ---- rounds ------------------------------------------------------------------------------------------------- */
 
 static pid_t fork_with_pipe(int ends[2])
@@ -565,20 +592,25 @@ int main(int argc, char **argv)
     char path[PATH_MAX];
     uint64_t passed = 0;
     uint64_t acks_sum = 0;
+    uint64_t lost_sum = 0;
     bool is_sound = true;
 
     snprintf(path, sizeof(path), "%s/mayfly-kill9-XXXXXX", base != NULL ? base : "/tmp");
     CHECK(mkdtemp(path) != NULL);
+    watch_disk(path);
     for (uint64_t i = 0; i < rounds && is_sound; i++) {
         uint64_t acks = 0;
-        is_sound = write_and_kill(path, &ledger, first_seed + i, &acks) &&
-                   verify(path, &ledger, first_seed + i);
+        is_sound = write_and_kill(path, &ledger, first_seed + i, &acks);
+        lost_sum += cut_power(first_seed + i);
+        is_sound = is_sound && verify(path, &ledger, first_seed + i);
         passed += is_sound;
         acks_sum += acks;
     }
     if (is_sound)
         nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    printf("%" PRIu64 " kills, %" PRIu64 " acknowledged writes\n", passed, acks_sum);
+    printf("%" PRIu64 " kills, %" PRIu64 " acknowledged writes, %" PRIu64
+           " files that lost what was not synced\n",
+           passed, acks_sum, lost_sum);
     printf("%" PRIu64 " passed, %d failed\n", passed, is_sound ? 0 : 1);
     return is_sound ? EXIT_SUCCESS : EXIT_FAILURE;
 }
