@@ -4,6 +4,9 @@
  * lanes' counters. Where a policy change has left documents that another rule ends first (is_mixed),
  * the documents are counted by a scan until the purger has found the collection pure again.
  *
+ * A second in which documents are dying right now has to be looked at one by one. That may be many, and everybody who
+ * writes waits for a barrier, so it is done behind the barrier, in a view from inside of it.
+ *
  * Threads: any. The dead seconds are summed in a barrier of the commit queue. */
 #include "engine/lane.h"
 
@@ -16,6 +19,10 @@ struct taking {
     const struct collection *collection;
     struct collection_figures *out;
     bool is_alone; /* nothing is in flight, nobody else takes figures: the sums may be remembered */
+    /* As of the barrier, for what is counted behind it. */
+    struct storage_view *view;
+    struct storage_counters dead[LANE_COUNT];
+    uint64_t cuts[LANE_COUNT];
 };
 
 static int64_t last_dead_second(const struct collection *collection, unsigned lane, time_ms now)
@@ -76,24 +83,17 @@ static status sum_dead(struct taking *taking, unsigned lane, struct storage_coun
 
 static status take_lane(struct taking *taking, unsigned lane)
 {
-    const struct collection *collection = taking->collection;
-    const struct lane_state *at = &collection->state->lanes[lane];
-    struct request *request = taking->request;
+    const struct lane_state *at = &taking->collection->state->lanes[lane];
     struct collection_figures *out = taking->out;
-    struct storage_counters dead, border;
 
+    taking->dead[lane] = (struct storage_counters){ 0 };
+    taking->cuts[lane] = atomic_load(&at->cuts);
     if (at->documents == 0)
         return STATUS_OK;
-    TRY(sum_dead(taking, lane, &dead));
-    TRY(lane_border(request->engine, request->arena, collection, lane,
-                    expiry_lane_horizon(&collection->policy, lane, request->now), &border));
-    dead.first += border.first;
-    dead.second += border.second;
-    out->documents += (uint64_t)(at->documents - dead.first);
-    out->bytes += (uint64_t)(at->bytes - dead.second);
-    out->dead_documents += (uint64_t)dead.first;
-    out->dead_bytes += (uint64_t)dead.second;
-    return dead.first > 0 ? note_oldest(request, collection, lane, out) : STATUS_OK;
+    TRY(sum_dead(taking, lane, &taking->dead[lane]));
+    out->documents += (uint64_t)at->documents;
+    out->bytes += (uint64_t)at->bytes;
+    return STATUS_OK;
 }
 
 static status take_stamp(struct commit *commit, struct storage_batch *batch)
@@ -103,22 +103,86 @@ static status take_stamp(struct commit *commit, struct storage_batch *batch)
     (void)batch;
     for (unsigned lane = 0; lane < LANE_COUNT; lane++)
         TRY(take_lane(taking, lane));
-    return STATUS_OK;
+    return storage_view_open(taking->request->engine->storage, &taking->view);
+}
+
+/* Whoever is dead leaves the figures of the living. */
+static status take_dead(struct taking *taking, unsigned lane)
+{
+    const struct collection *collection = taking->collection;
+    struct request *request = taking->request;
+    struct collection_figures *out = taking->out;
+    struct storage_counters dead = taking->dead[lane], border;
+
+    TRY(lane_border(request->engine, taking->view, request->arena, collection, lane,
+                    expiry_lane_horizon(&collection->policy, lane, request->now), &border));
+    dead.first += border.first;
+    dead.second += border.second;
+    out->documents -= (uint64_t)dead.first;
+    out->bytes -= (uint64_t)dead.second;
+    out->dead_documents += (uint64_t)dead.first;
+    out->dead_bytes += (uint64_t)dead.second;
+    return dead.first > 0 ? note_oldest(request, collection, lane, out) : STATUS_OK;
+}
+
+/* The marks of a cut count for rows of any view, so what was cut since the barrier is missing from the dead. */
+static bool was_cut_since(const struct taking *taking)
+{
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
+        if (atomic_load(&taking->collection->state->lanes[lane].cuts) != taking->cuts[lane])
+            return true;
+    }
+    return false;
+}
+
+static void close_view(struct taking *taking)
+{
+    if (taking->view)
+        storage_view_close(taking->request->engine->storage, taking->view);
+    taking->view = NULL;
+}
+
+static status take_all_dead(struct taking *taking)
+{
+    status s = STATUS_OK;
+
+    for (unsigned lane = 0; s.code == OK && lane < LANE_COUNT; lane++)
+        s = take_dead(taking, lane);
+    close_view(taking);
+    return s;
+}
+
+/* In the barrier with the dying, if the purger cannot be outrun. */
+static status take_stamp_whole(struct commit *commit, struct storage_batch *batch)
+{
+    TRY(take_stamp(commit, batch));
+    return take_all_dead(commit->owner);
 }
 
 static status figures_by_counters(struct request *request, const struct collection *collection,
                                   struct collection_figures *out)
 {
+    const struct collection_figures nothing = *out;
     struct taking taking = {
         .request = request, .collection = collection, .out = out, .is_alone = true
     };
 
     taking.commit = (struct commit){ .stamp = take_stamp, .owner = &taking, .is_barrier = true };
     status s = commit_and_wait(request->engine->queue, &taking.commit);
+    if (s.code == OK) {
+        TRY(take_all_dead(&taking));
+        if (!was_cut_since(&taking))
+            return STATUS_OK;
+        *out = nothing;
+        taking.commit.stamp = take_stamp_whole;
+        s = commit_and_wait(request->engine->queue, &taking.commit);
+    }
+    close_view(&taking);
     if (s.code != WRITES_STOPPED)
         return s;
+    *out = nothing;
     taking.is_alone = false;
-    return take_stamp(&taking.commit, NULL);
+    return take_stamp_whole(&taking.commit, NULL);
 }
 
 /* ---- by scan -------------------------------------------------------------------------------------- */
@@ -221,7 +285,7 @@ static status forecast_lane(struct request *request, const struct collection *co
 
     if (expiry_lane_deadline(&collection->policy, lane, 0) == TIME_NEVER)
         return STATUS_OK;
-    TRY(lane_border(request->engine, request->arena, collection, lane,
+    TRY(lane_border(request->engine, NULL, request->arena, collection, lane,
                     expiry_lane_horizon(&collection->policy, lane, request->now), &border));
     TRY(slices_open(request->engine, request->arena, collection->state, lane,
                     from_s == INT64_MIN ? from_s : from_s + 1, INT64_MAX, &scan));

@@ -298,8 +298,9 @@ status lane_first_second(struct engine *engine, struct arena *arena,
     return is_found ? STATUS_OK : status_of(NOT_FOUND, "the lane is empty");
 }
 
-status lane_border(struct engine *engine, struct arena *arena, const struct collection *collection,
-                   unsigned lane, time_ms horizon, struct storage_counters *out)
+status lane_border(struct engine *engine, struct storage_view *view, struct arena *arena,
+                   const struct collection *collection, unsigned lane, time_ms horizon,
+                   struct storage_counters *out)
 {
     struct buffer start = buffer_in(arena), stop = buffer_in(arena);
     struct storage_range range = { 0 };
@@ -314,7 +315,7 @@ status lane_border(struct engine *engine, struct arena *arena, const struct coll
     row_key_lane_from(&stop, lane, horizon + 1);
     TRY(buffer_finish(&start, &range.start));
     TRY(buffer_finish(&stop, &range.end));
-    TRY(storage_scan_open(engine->storage, NULL,
+    TRY(storage_scan_open(engine->storage, view,
                           address(collection->state->partition, SPACE_BODIES), &range, &scan));
     while (storage_scan_next(scan, &key, &value)) {
         struct row_body body;

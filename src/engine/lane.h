@@ -24,8 +24,8 @@ MUST_USE status lane_sum(struct engine *engine, struct arena *arena,
 MUST_USE status lane_first_second(struct engine *engine, struct arena *arena,
                                   const struct collection_state *state, unsigned lane,
                                   int64_t *second_out);
-/* Documents of a date lane that are dead within the second in which the horizon stands. */
-MUST_USE status lane_border(struct engine *engine, struct arena *arena,
+/* Documents of a date lane that are dead within the second in which the horizon stands; without a view, as of now. */
+MUST_USE status lane_border(struct engine *engine, struct storage_view *view, struct arena *arena,
                             const struct collection *collection, unsigned lane, time_ms horizon,
                             struct storage_counters *out);
 /* How far a lane was cut off, as stored; INT64_MIN and 0 if it never was. */

@@ -84,6 +84,10 @@ static status purge_lane(struct purge_pass *pass, const struct collection *colle
 
     bool has_end = expiry_lane_deadline(&collection->policy, lane, 0) != TIME_NEVER;
 
+    /* Whole seconds are cut by their counters. To cut within one its documents have to be counted, while
+     * everybody who writes waits. */
+    if (!pass->is_eager && lane >= LANE_DATES && upto != INT64_MIN)
+        upto = int64_sub_saturating(row_second_start(expiry_last_dead_second(lane, upto) + 1), 1);
     if ((!has_end && upto == INT64_MIN) ||
         !lane_has_documents(pass->engine, collection->state, lane))
         return STATUS_OK;

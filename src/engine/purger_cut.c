@@ -123,7 +123,8 @@ static status cut_stamp(struct commit *commit, struct storage_batch *batch)
         return STATUS_OK;
     TRY(lane_sum(cut->engine, cut->arena, state, cut->lane, INT64_MIN,
                  expiry_last_dead_second(cut->lane, cut->upto), &cut->gone));
-    TRY(lane_border(cut->engine, cut->arena, cut->collection, cut->lane, cut->upto, &cut->border));
+    TRY(lane_border(cut->engine, NULL, cut->arena, cut->collection, cut->lane, cut->upto,
+                    &cut->border));
     cut->gone.first += cut->border.first;
     cut->gone.second += cut->border.second;
     cut->is_by_mark = may_go_by_mark(cut);
