@@ -9,6 +9,7 @@
  *     rocksdb_get.c       single documents from the files themselves
  *     rocksdb_files.c     which files there are (rocksdb_sorted.c, sst.c), and rocksdb_graves.c what is not in them
  *     rocksdb_write.c     batches and commits
+ *     rocksdb_steps.c     what a batch does, in the order of keys
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
  *     rocksdb_space.c     giving space back, and how much there is
  *     rocksdb_copy.c      a second database from the files of the first */

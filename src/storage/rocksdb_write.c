@@ -1,6 +1,6 @@
 /* RocksDB writes: batches, and the one synced write that a commit is.
  *
- * A batch is RocksDB's own. A commit is written with a sync, by one caller at a time.
+ * A batch keeps its steps until the commit, which hands them over to RocksDB in the order of keys. It is written with a sync, by one caller at a time.
  *
  * A write that fails: RocksDB has not shown it to readers, but it may have reached the log and come
  * back at the next start, so the answer is UNKNOWN_RESULT. From then on nothing more is written, even
@@ -10,12 +10,11 @@
 #include "storage/rocksdb_ahead.h"
 #include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_raw.h"
-
-/* What RocksDB puts before the first step: a sequence number and a count. */
-enum { BATCH_HEAD_BYTES = 12 };
+#include "storage/rocksdb_steps.h"
 
 struct storage_batch {
-    rocksdb_writebatch_t *writes;
+    struct steps steps;
+    rocksdb_writebatch_t *writes; /* the commit's; empty before and after */
     /* What it deletes of SPACE_BODIES. */
     struct buried {
         struct grave *items;
@@ -54,6 +53,7 @@ void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
     forget_buried(&batch->buried);
     memory_give(batch->buried.items);
     memory_give(batch->born.hashes);
+    steps_release(&batch->steps);
     rocksdb_writebatch_destroy(batch->writes);
     memory_give(batch);
 }
@@ -63,17 +63,13 @@ void rocks_batch_clear(struct storage *storage, struct storage_batch *batch)
     (void)storage;
     forget_buried(&batch->buried);
     batch->born.count = 0;
-    rocksdb_writebatch_clear(batch->writes);
+    steps_clear(&batch->steps);
 }
 
 size_t rocks_batch_bytes(const struct storage *storage, const struct storage_batch *batch)
 {
-    size_t size;
-
     (void)storage;
-    (void)rocksdb_writebatch_data(batch->writes, &size);
-    ASSERT(size >= BATCH_HEAD_BYTES);
-    return size - BATCH_HEAD_BYTES;
+    return steps_bytes(&batch->steps);
 }
 
 static void bear(struct born *born, uint64_t hash)
@@ -93,11 +89,11 @@ void rocks_put(struct storage *storage, struct storage_batch *batch, struct row_
 {
     struct full_key full;
 
+    (void)storage;
     full_key_make(&full, where.partition, key);
     if (where.space == SPACE_BODIES)
         bear(&batch->born, grave_hash(full_key_bytes(&full)));
-    rocksdb_writebatch_put_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
-                              (const char *)full.data, full.len, chars_of(value), value.len);
+    steps_add(&batch->steps, STEP_PUT, where.space, full_key_bytes(&full), value);
     full_key_release(&full);
 }
 
@@ -131,11 +127,11 @@ void rocks_delete(struct storage *storage, struct storage_batch *batch, struct r
 {
     struct full_key full;
 
+    (void)storage;
     full_key_make(&full, where.partition, key);
     if (where.space == SPACE_BODIES)
         bury(&batch->buried, (struct grave){ .hash = grave_hash(full_key_bytes(&full)) });
-    rocksdb_writebatch_delete_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
-                                 (const char *)full.data, full.len);
+    steps_add(&batch->steps, STEP_DELETE, where.space, full_key_bytes(&full), BYTES_NONE);
     full_key_release(&full);
 }
 
@@ -145,13 +141,13 @@ void rocks_delete_range(struct storage *storage, struct storage_batch *batch,
     struct full_key full_start;
     struct full_key full_end;
 
+    (void)storage;
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
     if (where.space == SPACE_BODIES)
         bury_range(&batch->buried, full_key_bytes(&full_start), full_key_bytes(&full_end));
-    rocksdb_writebatch_delete_range_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
-                                       (const char *)full_start.data, full_start.len,
-                                       (const char *)full_end.data, full_end.len);
+    steps_add(&batch->steps, STEP_DELETE_RANGE, where.space, full_key_bytes(&full_start),
+              full_key_bytes(&full_end));
     full_key_release(&full_start);
     full_key_release(&full_end);
 }
@@ -161,9 +157,9 @@ void rocks_add(struct storage *storage, struct storage_batch *batch, struct row_
 {
     struct full_key full;
 
+    (void)storage;
     full_key_make(&full, where.partition, key);
-    rocksdb_writebatch_merge_cf(batch->writes, rocksdb_of(storage)->spaces[where.space],
-                                (const char *)full.data, full.len, chars_of(delta), delta.len);
+    steps_add(&batch->steps, STEP_ADD, where.space, full_key_bytes(&full), delta);
     full_key_release(&full);
 }
 
@@ -189,7 +185,9 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
                          "an earlier write failed; see to the disk and restart the server");
     note_rows(rocks, batch);
     ahead_prepare(rocks, rocks_batch_bytes(storage, batch));
+    steps_hand_over(&batch->steps, rocks, batch->writes);
     rocksdb_write(rocks->db, rocks->write_synced, batch->writes, &error);
+    rocksdb_writebatch_clear(batch->writes);
     if (error == NULL) {
         raw_shelf_tend(rocks);
         return STATUS_OK;

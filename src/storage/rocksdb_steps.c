@@ -1,0 +1,132 @@
+/* RocksDB, steps: what a batch does, kept until the commit and then handed over in the order of keys.
+ *
+ * RocksDB puts every row into a skip list. It remembers where it put the last one, and a row beside that one costs a
+ * few comparisons instead of a search through the whole list. The rows of a document lie far from each other (body,
+ * locator, index rows), and so do the documents of a group; sorted, the rows of each kind come one behind the other.
+ *
+ * Keeps: steps on one key stay in the order in which they came. A range delete concerns many keys, so nothing
+ * changes places with it: it begins a section, and so does what follows.
+ * Threads: belongs to a batch, see rocksdb_write.c. */
+#include "storage/rocksdb_steps.h"
+
+#include <stdlib.h>
+
+enum {
+    ITEMS_FIRST = 64,
+    DATA_FIRST_BYTES = 16 << 10,
+    /* More is given back after a commit. */
+    DATA_KEPT_BYTES = 1 << 20,
+    /* What RocksDB writes for a step beside key and value: its kind, its space, two lengths. */
+    STEP_HEAD_BYTES = 6,
+};
+
+static void make_room(struct steps *steps, size_t size)
+{
+    if (steps->count == steps->item_room) {
+        steps->item_room = steps->item_room ? 2 * steps->item_room : ITEMS_FIRST;
+        steps->items = memory_resize(steps->items, steps->item_room * sizeof(*steps->items));
+        ASSERT(steps->items != NULL);
+    }
+    if (steps->used + size > steps->data_room) {
+        const size_t doubled = steps->data_room ? 2 * steps->data_room : DATA_FIRST_BYTES;
+        steps->data_room = steps->used + size > doubled ? steps->used + size : doubled;
+        steps->data = memory_resize(steps->data, steps->data_room);
+        ASSERT(steps->data != NULL);
+    }
+}
+
+static void copy(struct steps *steps, bytes from)
+{
+    if (from.len > 0)
+        memcpy(steps->data + steps->used, from.data, from.len);
+    steps->used += from.len;
+}
+
+void steps_add(struct steps *steps, enum step_kind kind, enum storage_space space, bytes key,
+               bytes value)
+{
+    make_room(steps, key.len + value.len);
+    steps->section += kind == STEP_DELETE_RANGE;
+    steps->items[steps->count] = (struct step){ .kind = kind,
+                                                .space = space,
+                                                .section = steps->section,
+                                                .index = (uint32_t)steps->count,
+                                                .at = steps->used,
+                                                .key_len = key.len,
+                                                .value_len = value.len };
+    steps->count++;
+    steps->section += kind == STEP_DELETE_RANGE;
+    copy(steps, key);
+    copy(steps, value);
+}
+
+/* ---- handing over ---------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+    const struct step *a = left, *b = right;
+
+    if (a->section != b->section)
+        return a->section < b->section ? -1 : 1;
+    if (a->space != b->space)
+        return a->space < b->space ? -1 : 1;
+    const int order = bytes_compare(bytes_of(a->key, a->key_len), bytes_of(b->key, b->key_len));
+    if (order != 0)
+        return order;
+    return a->index < b->index ? -1 : 1;
+}
+
+static void hand_over(const struct step *step, rocksdb_column_family_handle_t *space,
+                      rocksdb_writebatch_t *batch)
+{
+    const char *key = (const char *)step->key, *value = key + step->key_len;
+
+    switch (step->kind) {
+    case STEP_PUT:
+        rocksdb_writebatch_put_cf(batch, space, key, step->key_len, value, step->value_len);
+        return;
+    case STEP_DELETE:
+        rocksdb_writebatch_delete_cf(batch, space, key, step->key_len);
+        return;
+    case STEP_DELETE_RANGE:
+        rocksdb_writebatch_delete_range_cf(batch, space, key, step->key_len, value,
+                                           step->value_len);
+        return;
+    case STEP_ADD:
+        rocksdb_writebatch_merge_cf(batch, space, key, step->key_len, value, step->value_len);
+        return;
+    }
+}
+
+void steps_hand_over(struct steps *steps, const struct rocksdb_storage *rocks,
+                     rocksdb_writebatch_t *batch)
+{
+    for (size_t i = 0; i < steps->count; i++)
+        steps->items[i].key = steps->data + steps->items[i].at;
+    if (steps->count > 1)
+        qsort(steps->items, steps->count, sizeof(*steps->items), compare);
+    for (size_t i = 0; i < steps->count; i++)
+        hand_over(&steps->items[i], rocks->spaces[steps->items[i].space], batch);
+}
+
+size_t steps_bytes(const struct steps *steps)
+{
+    return steps->used + STEP_HEAD_BYTES * steps->count;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------ */
+
+void steps_clear(struct steps *steps)
+{
+    if (steps->data_room > DATA_KEPT_BYTES)
+        steps_release(steps);
+    steps->used = steps->count = 0;
+    steps->section = 0;
+}
+
+void steps_release(struct steps *steps)
+{
+    memory_give(steps->data);
+    memory_give(steps->items);
+    *steps = (struct steps){ 0 };
+}
