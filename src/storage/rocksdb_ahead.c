@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -35,7 +36,9 @@ enum {
     NAME_BYTES = 32,
 };
 
-static const uint8_t zeros[STRETCH_BYTES + LOG_BLOCK_BYTES];
+enum { PIECES_MAX = STRETCH_BYTES / LOG_BLOCK_BYTES + 1 };
+
+static const uint8_t zeros[LOG_BLOCK_BYTES];
 
 /* The number in NNNNNN.log, or 0. */
 static uint64_t log_number(const char *name)
@@ -77,6 +80,19 @@ static size_t stretch_from(uint64_t end)
     return STRETCH_BYTES + LOG_BLOCK_BYTES - (size_t)(end % LOG_BLOCK_BYTES);
 }
 
+static bool write_zeros(int file, off_t at, size_t size)
+{
+    struct iovec pieces[PIECES_MAX];
+    int count = 0;
+
+    for (size_t left = size; left > 0; left -= pieces[count++].iov_len) {
+        ASSERT(count < PIECES_MAX);
+        pieces[count] = (struct iovec){ .iov_base = (void *)(uintptr_t)zeros,
+                                        .iov_len = left < sizeof(zeros) ? left : sizeof(zeros) };
+    }
+    return pwritev(file, pieces, count, at) == (ssize_t)size;
+}
+
 void ahead_prepare(struct rocksdb_storage *rocks, size_t size)
 {
     const size_t needed = size + LOG_HEAD_BYTES * (2 + size / LOG_BLOCK_BYTES);
@@ -94,7 +110,7 @@ void ahead_prepare(struct rocksdb_storage *rocks, size_t size)
     if (rocks->ahead.file < 0 || fstat(rocks->ahead.file, &about) != 0)
         return;
     const size_t stretch = stretch_from((uint64_t)about.st_size);
-    if (pwrite(rocks->ahead.file, zeros, stretch, about.st_size) == (ssize_t)stretch)
+    if (write_zeros(rocks->ahead.file, about.st_size, stretch))
         rocks->ahead.left = stretch - needed;
 }
 
