@@ -10,12 +10,22 @@
 #include <sys/mman.h>
 
 /* What a thread keeps for its next request, and what is taken from the system one by one. */
-enum { KEPT_BYTES = 4 << 20, APART_BYTES = 4 << 20 };
+enum { KEPT_BYTES = 4 << 20, APART_BYTES = 4 << 20, AHEAD_BYTES = 1 << 20 };
 
 void memory_prepare(void)
 {
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     mallopt(M_MMAP_THRESHOLD, APART_BYTES);
+}
+
+/* What is given back stays with the thread: it is less than KEPT_BYTES. */
+void memory_ahead(void)
+{
+    volatile char *piece = malloc(AHEAD_BYTES);
+
+    if (piece)
+        *piece = 0; /* so that it is not left out */
+    free((void *)piece);
 }
 
 void *memory_take(size_t size)

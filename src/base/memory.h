@@ -7,6 +7,9 @@
 /* Once at the start: the allocator gives memory back to the system in large pieces only. By default each request that
  * takes a little more than the one before pays for it with calls to the system and page faults, over and over. */
 void memory_prepare(void);
+/* Now and then by a thread that serves requests: makes room for what is still to come. Otherwise the memory of a thread
+ * grows page by page, with a call to the system for each. */
+void memory_ahead(void);
 /* Uninitialised, NULL without memory. */
 void *memory_take(size_t size);
 /* Zeroed; NULL without memory or on overflow. */

@@ -409,8 +409,10 @@ static status load_body(struct scan *scan, struct document *out)
                        !scan->request->transaction;
 
     if (is_recalled &&
-        recall_find_write(engine->recall, collection, seq, scan->request->arena, &scan->body))
+        recall_find_write(engine->recall, collection, seq, scan->request->arena, &scan->body)) {
+        out->is_recalled = true;
         return STATUS_OK;
+    }
     TRY(body_read(scan->request->storage, scan->view, collection->state->partition, &scan->stamp,
                   &out->pin, &scan->body));
     if (is_recalled)

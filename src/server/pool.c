@@ -119,13 +119,18 @@ static void park(struct pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* How often a worker takes memory in advance. */
+enum { EVENTS_PER_AHEAD = 64 };
+
 static void *run_worker(void *argument)
 {
     struct pool *pool = argument;
 
     block_set_host(&pool->host);
-    while (!atomic_load(&pool->is_ended)) {
+    for (unsigned events = 0; !atomic_load(&pool->is_ended); events++) {
         struct epoll_event event;
+        if (events % EVENTS_PER_AHEAD == 1)
+            memory_ahead();
         if (atomic_load(&pool->running) > pool->sizes.many)
             park(pool);
         int count = epoll_wait(pool->epoll_fd, &event, 1, -1);

@@ -1,9 +1,13 @@
 /* Cosmos: opening and closing the face. The way of a request starts in call.c. */
 #include "front/cosmos/cosmos.h"
 
+#include "base/memo.h"
 #include "front/cosmos/auth.h"
 #include "front/cosmos/face.h"
 #include "front/cosmos/throughput.h"
+
+/* Of items that queries meet again and again, a kilobyte each and twice as many. */
+enum { SHOWN_PAIRS = 2048 };
 
 status cosmos_open(const struct cosmos_options *options, struct arena *arena, struct cosmos **out)
 {
@@ -21,6 +25,8 @@ status cosmos_open(const struct cosmos_options *options, struct arena *arena, st
     random_secret(face->activity_seed, sizeof(face->activity_seed));
     if (options->enforces_throughput && !(face->throughput = throughput_open()))
         goto done;
+    if (!(face->shown = memo_open(SHOWN_PAIRS)))
+        goto done;
     TRY_GOTO(auth_open(options, arena, &face->auth), done);
     *out = face;
     return STATUS_OK;
@@ -37,6 +43,7 @@ void cosmos_close(struct cosmos *face)
         auth_close(face->auth);
     if (face->throughput)
         throughput_close(face->throughput);
+    memo_close(face->shown);
     pthread_mutex_destroy(&face->resource_lock);
     memory_give(face);
 }

@@ -18,6 +18,7 @@ struct cosmos {
     struct audit *audit;
     struct auth *auth;
     struct throughput *throughput; /* NULL: not enforced */
+    struct memo *shown;            /* items as text, see item_show_again() */
     /* Changes of resources (databases, containers, offers, users) run one at a time, so that what was
      * checked is still true when it is changed. Taken before any lock of the engine. */
     pthread_mutex_t resource_lock;

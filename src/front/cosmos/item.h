@@ -87,6 +87,8 @@ struct item_version item_version_written(const struct write_op *op);
 void item_show_begin(struct buffer *out, bytes document);
 void item_show_end(struct buffer *out, struct rid container, const struct item_version *version);
 void item_show(struct call *call, struct buffer *out, const struct document *document);
+/* The same for one that was recalled: its text is kept when it comes a second time. */
+void item_show_again(struct call *call, struct buffer *out, const struct document *document);
 /* For queries: the system properties as fields. Valid as long as the call. */
 MUST_USE status item_decoration(struct call *call, const struct query_decoration **out);
 

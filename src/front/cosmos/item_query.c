@@ -52,7 +52,10 @@ static status take_item(void *context, const struct document *document, size_t *
 
     if (items->rows.count++ > 0)
         buffer_append_byte(out, ',');
-    item_show(items->call, out, document);
+    if (document->is_recalled)
+        item_show_again(items->call, out, document);
+    else
+        item_show(items->call, out, document);
     *len_out = out->len - before;
     return out->is_failed ? arena_exhausted(out->arena) : STATUS_OK;
 }

@@ -76,6 +76,25 @@ TEST(item_query, a_row_that_is_an_item_is_shown_as_a_read_shows_it)
     items_close(&f);
 }
 
+/* Its text is remembered then, under the number of its write. */
+TEST(item_query, a_row_that_comes_again_and_again_is_shown_as_a_read_shows_it)
+{
+    struct cosmos_face f;
+
+    items_open(&f, TTL_OFF);
+    CHECK_ANSWER(item_create(&f, P, "{'id':'a','pk':'p','v':'first'}"), 201);
+    for (int i = 0; i < 6; i++)
+        check_row_is_read(&f, P, "a");
+    CHECK_ANSWER(item_replace(&f, P, "a", "{'id':'a','pk':'p','v':'second'}"), 200);
+    for (int i = 0; i < 6; i++)
+        check_row_is_read(&f, P, "a");
+    CHECK_ANSWER(item_delete(&f, P, "a"), 204);
+    struct cosmos_answer none = item_query(&f, P, "SELECT * FROM c ORDER BY c.id");
+    CHECK_ANSWER(none, 200);
+    CHECK_TEXT(cosmos_value(&f, &none, "_count"), "0");
+    items_close(&f);
+}
+
 TEST(item_query, an_item_of_another_protocol_is_shown_as_a_read_shows_it)
 {
     static const char *const documents[] = {
