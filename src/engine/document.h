@@ -24,8 +24,8 @@ struct document {
     int64_t written_at_s;
     int32_t own_ttl;
     struct storage_value pin;
-    bool
-        is_recalled; /* by its number: what this write has made was met before, and will not change */
+    /* By the number of its write: it was met before, and what that write has made does not change. */
+    bool is_recalled;
 };
 
 /* NOT_FOUND for a dead or absent document. */
