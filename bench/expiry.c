@@ -250,7 +250,8 @@ static const struct sample *sample_at(const struct dying *d, double at)
 
 static struct outcome outcome_of(const struct dying *d)
 {
-    const struct sample *first = &d->samples[0], *middle = sample_at(d, 0);
+    /* The later half of the time before, when what loading has left behind is mostly done. */
+    const struct sample *first = sample_at(d, -0.5 * d->before_s), *middle = sample_at(d, 0);
     const struct sample *last = &d->samples[d->sample_count - 1];
     const double load_per_s = (middle->written - first->written) / (middle->at - first->at);
     const double stays = d->disk_staying *

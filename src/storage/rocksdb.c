@@ -13,6 +13,7 @@
 #include "storage/rocksdb_ahead.h"
 #include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_raw.h"
+#include "storage/rocksdb_trash.h"
 
 /* RocksDB insists on a family called default. Names are stored. */
 const char *const rocksdb_space_names[SPACE_COUNT] = {
@@ -51,6 +52,7 @@ static void rocks_close(struct storage *storage)
             rocksdb_column_family_handle_destroy(rocks->spaces[i]);
         rocksdb_close(rocks->db);
     }
+    trash_end(rocks);
     raw_shelf_close(&rocks->shelf);
     graves_close(rocks->graves);
     ASSERT(atomic_load(&rocks->sweeps_running) == 0);
@@ -168,8 +170,11 @@ status storage_open_rocksdb(const struct storage_options *options, struct arena 
     TRY_GOTO(directory_open(&claim, arena, &rocks->directory_fd), done);
     rocksdb_options_make(rocks, options);
     s = open_or_recover(rocks, arena);
-    if (s.code == OK && !rocks->is_read_only)
+    if (s.code == OK && !rocks->is_read_only) {
         raw_begin(rocks);
+        if (trash_is_there(rocks))
+            trash_empty(rocks);
+    }
 done:
     if (s.code == OK)
         *out = &rocks->base;

@@ -1,8 +1,8 @@
-/* RocksDB, log ahead: syncs that need no journal of the file system.
+/* RocksDB, log ahead: syncs that write nothing but the commit.
  *
  * Every commit is written to the end of RocksDB's log and synced. A write that makes a file longer changes what the
- * file system knows about it, so the sync has to commit its journal too, which is half of the time or more, and waits
- * for what others have in that journal. So the committing thread writes zeros behind the end of the log, a stretch
+ * file system knows about it, so the sync has to write that too, and commit the journal if there is one: half of the
+ * time or more. So the committing thread writes zeros behind the end of the log, a stretch
  * at a time; the commits that follow overwrite them, and their syncs write these bytes and nothing else. RocksDB's
  * reader takes zeros for nothing, and RocksDB cuts them off when it is done with a log.
  *

@@ -12,10 +12,12 @@
  *     rocksdb_steps.c     what a batch does, in the order of keys
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
  *     rocksdb_space.c     giving space back, and how much there is
+ *     rocksdb_trash.c     files leave the disk in the background
  *     rocksdb_copy.c      a second database from the files of the first */
 #ifndef STORAGE_ROCKSDB_BACKEND_H
 #define STORAGE_ROCKSDB_BACKEND_H
 
+#include <pthread.h>
 #include <rocksdb/c.h>
 #include <stdatomic.h>
 
@@ -50,6 +52,13 @@ struct rocksdb_storage {
         uint64_t number;
         size_t left;
     } ahead;
+    /* Files that were dropped, see rocksdb_trash.c; the committing thread's but for the flags. */
+    struct {
+        pthread_t thread;
+        bool has_thread;
+        _Atomic bool is_running, is_ending;
+        _Atomic unsigned wishes;
+    } trash;
     _Atomic bool is_failed; /* a write failed: no more commits */
     _Atomic uint32_t body_gets;
     _Atomic bool is_bodies_cache_full;

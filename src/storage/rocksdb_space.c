@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "storage/directory.h"
-#include "storage/rocksdb_backend.h"
+#include "storage/rocksdb_trash.h"
 
 enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is rewritten once */
 enum { ENOUGH_FF_BYTES = 32 };
@@ -63,10 +63,13 @@ status rocks_drop_range(struct storage *storage, struct row_address where, bytes
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
     make_inclusive(&full_end, &last);
-    if (bytes_compare(full_key_bytes(&full_start), full_key_bytes(&last)) < 0)
+    if (bytes_compare(full_key_bytes(&full_start), full_key_bytes(&last)) < 0) {
+        trash_keep(rocks, where.space, full_key_bytes(&full_start), full_key_bytes(&last));
         rocksdb_delete_file_in_range_cf(rocks->db, rocks->spaces[where.space],
                                         (const char *)full_start.data, full_start.len,
                                         (const char *)last.data, last.len, &error);
+        trash_empty(rocks);
+    }
     if (where.space == SPACE_BODIES)
         raw_shelf_clear(rocks);
     full_key_release(&full_start);
