@@ -8,6 +8,8 @@
  * deadline, the longest pause, what the disk holds over time, and the bytes written for each document that died, beyond
  * what the load itself writes (as much as in the seconds before). PostgreSQL's job runs at the deadline and vacuums
  * when it has deleted; the variant with partitions drops the one that ends at the deadline. */
+#include <math.h>
+
 #include "bench/contest.h"
 #include "bench/rival_job.h"
 
@@ -195,6 +197,7 @@ static void load_documents(struct dying *d)
 
     rival_fill(r, d->staying);
     const double seconds = bench_now_s() - start;
+    family_settle(r->pid);
     d->disk_staying = directory_bytes(r->data);
     const double needed = 2.0 * seconds * (double)d->doomed / (double)d->staying + d->before_s + 5;
     d->deadline_ms = (rival_now_ms() + (int64_t)(needed * 1000)) / 1000 * 1000;
@@ -248,12 +251,19 @@ static const struct sample *sample_at(const struct dying *d, double at)
     return &d->samples[i];
 }
 
+static double written_per_s(const struct sample *from, const struct sample *to)
+{
+    return to->at > from->at ? (to->written - from->written) / (to->at - from->at) : 0;
+}
+
 static struct outcome outcome_of(const struct dying *d)
 {
-    /* The later half of the time before, when what loading has left behind is mostly done. */
+    /* What the load itself writes: as much as right before the deadline or in the last seconds, whichever is less, since
+     * loading or dying may not be over. */
     const struct sample *first = sample_at(d, -0.5 * d->before_s), *middle = sample_at(d, 0);
     const struct sample *last = &d->samples[d->sample_count - 1];
-    const double load_per_s = (middle->written - first->written) / (middle->at - first->at);
+    const double load_per_s = fmin(written_per_s(first, middle),
+                                   written_per_s(sample_at(d, last->at - 5), last));
     const double stays = d->disk_staying *
                          (1 + (double)atomic_load(&d->inserts_done) / (double)d->staying);
     double longest_before = 0;

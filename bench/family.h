@@ -108,6 +108,21 @@ static inline double family_written_bytes(pid_t pid)
     return sum;
 }
 
+/* Waits until nothing has been written for a second, a minute at most. */
+static inline void family_settle(pid_t pid)
+{
+    enum { TRIES = 60 };
+    double before = -1;
+
+    for (int i = 0; i < TRIES; i++) {
+        const double now = family_written_bytes(pid);
+        if (now == before)
+            return;
+        before = now;
+        bench_sleep_ms(1000);
+    }
+}
+
 /* Memory that no other process has, and its share of what several have. */
 static inline double family_memory_mb(pid_t pid)
 {

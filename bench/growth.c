@@ -47,21 +47,6 @@ static const char *count_name(uint64_t documents)
 
 /* ---- loading ----------------------------------------------------------------------------------------- */
 
-/* Until nothing has been written for a second. */
-static void settle(const struct size *size)
-{
-    enum { TRIES = 60 };
-    double before = -1;
-
-    for (int i = 0; i < TRIES; i++) {
-        const double now = family_written_bytes(size->server.pid);
-        if (now == before)
-            return;
-        before = now;
-        bench_sleep_ms(1000);
-    }
-}
-
 static void size_open(struct size *size, const char *program, const char *top,
                       const struct texts *texts, uint64_t documents)
 {
@@ -77,7 +62,7 @@ static void size_open(struct size *size, const char *program, const char *top,
     size->rival.load.connections[0].turn = LONG_TTL_S;
     rival_fill(&size->rival, documents);
     const double loaded = bench_now_s();
-    settle(size);
+    family_settle(size->server.pid);
     printf("%s: loaded in %.1f s, processor %.1f us per document, %.1f MB of memory, %.1f MB on "
            "disk\n",
            count_name(documents), loaded - start,
@@ -195,7 +180,7 @@ int main(void)
         size_open(&sizes[s], program, top, &texts,
                   s == 1 && bench_is_quick() ? documents[s] / 10 : documents[s]);
     measure(sizes, count);
-    settle(&sizes[1]);
+    family_settle(sizes[1].server.pid);
     tell_footprint(&sizes[1]);
     for (size_t s = 1; s < count && !bench_is_quick(); s++)
         purge_us[s] = purge_all(&sizes[s]);
