@@ -199,7 +199,7 @@ static void load_documents(struct dying *d)
     const double seconds = bench_now_s() - start;
     family_settle(r->pid);
     d->disk_staying = directory_bytes(r->data);
-    const double needed = 2.0 * seconds * (double)d->doomed / (double)d->staying + d->before_s + 5;
+    const double needed = 1.6 * seconds * (double)d->doomed / (double)d->staying + d->before_s + 5;
     d->deadline_ms = (rival_now_ms() + (int64_t)(needed * 1000)) / 1000 * 1000;
     if (d->way == WAY_PARTITION)
         make_doomed_partition(&d->contest.postgres, d->deadline_ms);
