@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -34,11 +33,10 @@ enum {
     LOG_BLOCK_BYTES = 32 << 10,
     LOG_HEAD_BYTES = 7,
     NAME_BYTES = 32,
+    PAGE_BYTES = 4096,
 };
 
-enum { PIECES_MAX = STRETCH_BYTES / LOG_BLOCK_BYTES + 1 };
-
-static const uint8_t zeros[LOG_BLOCK_BYTES];
+static const uint8_t zeros[PAGE_BYTES];
 
 /* The number in NNNNNN.log, or 0. */
 static uint64_t log_number(const char *name)
@@ -80,17 +78,19 @@ static size_t stretch_from(uint64_t end)
     return STRETCH_BYTES + LOG_BLOCK_BYTES - (size_t)(end % LOG_BLOCK_BYTES);
 }
 
+/* One page of memory at a time: where the system keeps larger pieces of a file together, it counts a whole piece as
+ * written for each commit into it. */
 static bool write_zeros(int file, off_t at, size_t size)
 {
-    struct iovec pieces[PIECES_MAX];
-    int count = 0;
-
-    for (size_t left = size; left > 0; left -= pieces[count++].iov_len) {
-        ASSERT(count < PIECES_MAX);
-        pieces[count] = (struct iovec){ .iov_base = (void *)(uintptr_t)zeros,
-                                        .iov_len = left < sizeof(zeros) ? left : sizeof(zeros) };
+    while (size > 0) {
+        const size_t rest = PAGE_BYTES - (size_t)(at % PAGE_BYTES),
+                     step = size < rest ? size : rest;
+        if (pwrite(file, zeros, step, at) != (ssize_t)step)
+            return false;
+        at += (off_t)step;
+        size -= step;
     }
-    return pwritev(file, pieces, count, at) == (ssize_t)size;
+    return true;
 }
 
 void ahead_prepare(struct rocksdb_storage *rocks, size_t size)
