@@ -45,11 +45,11 @@ def machine(minutes):
     processor = first_match("/proc/cpuinfo", r"^model name\s*: (.*)$")
     memory = int(first_match("/proc/meminfo", r"^MemTotal:\s*(\d+)", "0")) / 1e6
     system = first_match("/etc/os-release", r'^PRETTY_NAME="(.*)"$')
-    disk = output_of("stat", "-f", "-c", "%T", tempfile.gettempdir())
+    disk = output_of("findmnt", "-n", "-o", "FSTYPE", "-T", tempfile.gettempdir())
     packages = {name: output_of("dpkg-query", "-W", "-f", "${Version}", name)
                 for name in ("librocksdb-dev", "postgresql-15", "redis-server")}
     return (f"{time.strftime('%Y-%m-%d')}, {minutes} minutes. {os.cpu_count()} processors ({processor}), {memory:.0f} GB, "
-            f"{disk} on which a sync takes {sync_ms():.2f} ms, {system}, Linux {os.uname().release}; RocksDB "
+            f"{disk} on which a sync takes {sync_ms():.2f} ms, {system}, Linux {os.uname().release.split("-")[0]}; RocksDB "
             f"{packages['librocksdb-dev']}, PostgreSQL {packages['postgresql-15']}, Redis "
             f"{packages['redis-server']}.\nClients and servers share the machine. Load average at the end: "
             f"{os.getloadavg()[2]:.1f} over 15 minutes.")
