@@ -53,8 +53,8 @@ class Axis:
         if self.kind == "log":
             count = round(math.log10(self.last / self.first))
             return [self.first * 10**i for i in range(count + 1)]
-        low = [-s for s in round_steps(-self.first)[1:]] if self.first < 0 else []
-        return low + [s for s in round_steps(self.last) if s >= self.first]
+        step = round_steps(self.last)[1]
+        return [i * step for i in range(math.ceil(self.first / step), int(self.last / step) + 1)]
 
 
 def show(number):
