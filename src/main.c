@@ -522,8 +522,14 @@ static bool is_open_to_others(const char *directory)
 }
 
 /* What clients should know who ask for the warnings of the start. */
-static void warn_of_start(const struct house *house, const struct config *config)
+static void warn_of_start(const struct house *house, const struct config *config,
+                          const struct faces *faces)
 {
+    if (faces->mongo && !address_is_loopback(&config->mongo) && !mongo_has_users(faces->mongo))
+        log_event(
+            &house->log, LOG_WARNING, "mongo.no_users",
+            "there are no users yet, so clients from other machines are refused; make one with "
+            "createUser on this machine");
     if (geteuid() == 0)
         log_event(&house->log, LOG_WARNING, "server.root",
                   "runs as root, which it needs for nothing; give it a user of its own");
@@ -551,8 +557,8 @@ static status serve_until_stopped(struct house *house, const struct config *conf
                          .version = version };
     status s;
 
-    warn_of_start(house, config);
     TRY_GOTO(open_faces(house, config, arena, &faces), done);
+    warn_of_start(house, config, &faces);
     TRY_GOTO(server_open(&house->log, &house->metrics, arena, &faces.server), done);
     care.face = faces.port.face;
     care.tls = faces.tls;

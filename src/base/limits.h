@@ -172,6 +172,9 @@
 /* Operations of one write command; documents that go in one commit of it. */
 #define LIMIT_WRITE_COMMAND_OPERATIONS 100000
 #define LIMIT_WRITE_COMMAND_COMMIT 1000
+/* What the errors of one write command say: messages, and all of it but numbers and codes. */
+#define LIMIT_WRITE_ERROR_TEXT_BYTES (1024 * 1024)
+#define LIMIT_WRITE_ERROR_BYTES (10 * 1024 * 1024)
 /* A first batch of a cursor unless the client says otherwise; no batch has more bytes, but one document. */
 #define LIMIT_CURSOR_FIRST_BATCH 101
 #define LIMIT_CURSOR_BATCH_BYTES (16 * 1024 * 1024)

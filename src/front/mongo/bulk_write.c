@@ -46,10 +46,13 @@ struct bulk {
     size_t space_count;
     bool is_ordered, wants_errors_only, is_over;
     bytes database, let;
-    struct argument_list *list;  /* of the operations, behind the one that is carried out */
-    struct buffer rows;          /* documents one behind the other, in the memory of the stream */
-    struct fault *faults;        /* of inserts, by number */
+    struct argument_list *list; /* of the operations, behind the one that is carried out */
+    struct buffer rows;         /* documents one behind the other, in the memory of the stream */
+    struct fault *faults;       /* of inserts, by number */
+    struct write_errors_told told;
     struct insertion *insertion; /* NULL: none is under way */
+    arena_position mark;         /* before it, and before all of the same stretch */
+    size_t marked_at;            /* number of the operation then */
     const struct bulk_space *into;
     size_t first, count; /* inserts that are under way */
     size_t failed;
@@ -312,7 +315,7 @@ static void tell_failed(struct bulk *bulk, size_t number, enum kind kind, const 
 {
     size_t begun = begin_row(bulk, false, number);
 
-    write_errors_append_fault(&bulk->rows, fault);
+    write_errors_append_fault(&bulk->rows, fault, &bulk->told);
     reply_int32(&bulk->rows, "n", 0);
     if (kind == KIND_UPDATE)
         reply_int32(&bulk->rows, "nModified", 0);
@@ -472,25 +475,46 @@ static void stop_for_size(struct bulk *bulk, size_t number)
     tell_failed(bulk, number, KIND_DELETE, &fault);
 }
 
-static status run_operations(struct bulk *bulk)
+/* What inserts that are under way have taken is given back when they are committed, and that is now and then. */
+static status settle_inserts(struct bulk *bulk, size_t number)
+{
+    if (bulk->insertion && number - bulk->marked_at >= LIMIT_WRITE_COMMAND_COMMIT) {
+        TRY(end_inserts(bulk));
+        arena_release(bulk->command->arena, bulk->mark);
+    }
+    if (!bulk->insertion) {
+        bulk->mark = arena_mark(bulk->command->arena);
+        bulk->marked_at = number;
+    }
+    return STATUS_OK;
+}
+
+static status run_next(struct bulk *bulk, size_t number, bytes document)
 {
     struct operation_wish operation;
+
+    TRY(read_operation(bulk, number, document, &operation));
+    TRY(run_operation(bulk, number, &operation));
+    if (!bulk->insertion)
+        arena_release(bulk->command->arena, bulk->mark);
+    return STATUS_OK;
+}
+
+static status run_operations(struct bulk *bulk)
+{
     bytes document;
     bool has = true;
 
     for (size_t i = 0; has && !bulk->is_over; i++) {
         TRY(command_check_time(bulk->command));
         TRY(command_list_next(bulk->command, bulk->list, &document, &has));
-        if (has && bulk->rows.len > ROWS_BYTES_MAX) {
+        TRY(settle_inserts(bulk, i));
+        if (has && !bulk->is_over && bulk->rows.len > ROWS_BYTES_MAX) {
             TRY(end_inserts(bulk));
             if (!bulk->is_over)
                 stop_for_size(bulk, i);
-        } else if (has) {
-            arena_position mark = arena_mark(bulk->command->arena);
-            TRY(read_operation(bulk, i, document, &operation));
-            TRY(run_operation(bulk, i, &operation));
-            if (operation.kind != KIND_INSERT) /* what is under way needs its memory */
-                arena_release(bulk->command->arena, mark);
+        } else if (has && !bulk->is_over) {
+            TRY(run_next(bulk, i, document));
         }
         bulk->command->database = bulk->database;
     }

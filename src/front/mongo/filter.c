@@ -11,7 +11,10 @@
  * Threads: pure apart from the arena. Start reading at filter_parse(). */
 #include "front/mongo/filter_parts.h"
 
+#include <math.h>
+
 #include "front/mongo/formula.h"
+#include "front/mongo/reply.h"
 
 /* What a partial index may need to judge one document. */
 enum { PREDICATE_BYTES = 64 * 1024 * 1024 };
@@ -179,50 +182,43 @@ enum operator_name {
     OP_UNKNOWN,
 };
 
+static const struct {
+    const char *text;
+    enum operator_name name;
+    const char *sentence;
+} filters[] = {
+#define FILTER(text, name, sentence) { text, name, sentence },
+#define FILTER_TOP(text, sentence)
+#include "front/mongo/filters.def"
+#undef FILTER
+#undef FILTER_TOP
+};
+
 static enum operator_name operator_named(bytes name)
 {
-    static const struct {
-        const char *text;
-        enum operator_name name;
-    } table[] = {
-        {"$eq",             OP_EQ            },
-        { "$ne",            OP_NE            },
-        { "$lt",            OP_LT            },
-        { "$lte",           OP_LTE           },
-        { "$gt",            OP_GT            },
-        { "$gte",           OP_GTE           },
-        { "$in",            OP_IN            },
-        { "$nin",           OP_NIN           },
-        { "$not",           OP_NOT           },
-        { "$exists",        OP_EXISTS        },
-        { "$type",          OP_TYPE          },
-        { "$size",          OP_SIZE          },
-        { "$mod",           OP_MOD           },
-        { "$all",           OP_ALL           },
-        { "$elemMatch",     OP_ELEM_MATCH    },
-        { "$regex",         OP_REGEX         },
-        { "$options",       OP_OPTIONS       },
-        { "$bitsAllSet",    OP_BITS_ALL_SET  },
-        { "$bitsAllClear",  OP_BITS_ALL_CLEAR},
-        { "$bitsAnySet",    OP_BITS_ANY_SET  },
-        { "$bitsAnyClear",  OP_BITS_ANY_CLEAR},
-        { "$comment",       OP_COMMENT       },
-        { "$near",          OP_NEAR          },
-        { "$nearSphere",    OP_NEAR          },
-        { "$geoNear",       OP_NEAR          },
-        { "$minDistance",   OP_DISTANCE      },
-        { "$maxDistance",   OP_DISTANCE      },
-        { "$uniqueDocs",    OP_DISTANCE      },
-        { "$geoWithin",     OP_REGION        },
-        { "$within",        OP_REGION        },
-        { "$geoIntersects", OP_REGION        },
-    };
-
-    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
-        if (is_named(name, table[i].text))
-            return table[i].name;
+    for (size_t i = 0; i < ARRAY_COUNT(filters); i++) {
+        if (is_named(name, filters[i].text))
+            return filters[i].name;
     }
     return OP_UNKNOWN;
+}
+
+void filter_describe(struct buffer *out)
+{
+    static const struct {
+        const char *text, *sentence;
+    } tops[] = {
+#define FILTER(text, name, sentence)
+#define FILTER_TOP(text, sentence) { text, sentence },
+#include "front/mongo/filters.def"
+#undef FILTER
+#undef FILTER_TOP
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(filters); i++)
+        buffer_append_format(out, "| `%s` | field | %s |\n", filters[i].text, filters[i].sentence);
+    for (size_t i = 0; i < ARRAY_COUNT(tops); i++)
+        buffer_append_format(out, "| `%s` | document | %s |\n", tops[i].text, tops[i].sentence);
 }
 
 static status unknown_operator(struct filter_parser *p, bytes name)
@@ -373,6 +369,32 @@ static status parse_expr(struct filter_parser *p, struct value argument, const s
     return STATUS_OK;
 }
 
+/* { $expr: { $lt: [{ $rand: {} }, rate] } } */
+static status parse_sample_rate(struct filter_parser *p, struct value rate,
+                                const struct match **out)
+{
+    struct buffer text = buffer_in(p->arena);
+    struct value formula = { .type = VALUE_DOCUMENT };
+    double number = value_is_number(rate) ? value_as_double(rate) : NAN;
+
+    if (!value_is_number(rate))
+        return fault_raise(p->arena, p->fault, ERROR_BadValue,
+                           "argument to $sampleRate must be a numeric type, not %s",
+                           value_type_name(rate.type));
+    if (!(number >= 0 && number <= 1))
+        return fault_raise(p->arena, p->fault, ERROR_BadValue,
+                           "numeric argument to $sampleRate must be in [0, 1], it is %g", number);
+    size_t whole = document_begin(&text), list = reply_begin_array(&text, "$lt"),
+           first = reply_begin(&text, "0");
+    document_end(&text, reply_begin(&text, "$rand"));
+    document_end(&text, first);
+    reply_double(&text, "1", number);
+    document_end(&text, list);
+    document_end(&text, whole);
+    TRY(buffer_finish(&text, &formula.raw));
+    return parse_expr(p, formula, out);
+}
+
 static status parse_constant(struct filter_parser *p, enum match_kind kind,
                              const struct match **out)
 {
@@ -413,9 +435,7 @@ static status parse_top_operator(struct filter_parser *p, struct field field,
     if (is_named(field.name, "$text"))
         return filter_parse_text(p, field.value, out);
     if (is_named(field.name, "$sampleRate"))
-        return fault_raise(
-            p->arena, p->fault, ERROR_NotImplemented,
-            "$sampleRate is not supported; use the stage $sample, or $expr with $rand");
+        return parse_sample_rate(p, field.value, out);
     return fault_raise(
         p->arena, p->fault, ERROR_BadValue,
         "unknown top level operator: %.*s. If you have a field name that starts with "

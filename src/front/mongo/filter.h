@@ -40,5 +40,7 @@ MUST_USE status filter_check_partial(struct arena *arena, const struct match *ma
                                      struct fault *fault);
 /* Do two such filters hold for the same documents, as far as their parts tell? Empty is one that is not there. */
 bool filter_is_same(struct arena *arena, bytes a, bytes b);
+/* Every operator as a row of a Markdown table. */
+void filter_describe(struct buffer *out);
 
 #endif

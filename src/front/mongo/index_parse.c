@@ -134,8 +134,12 @@ static status check_direction(struct command *command, const struct field *field
         bytes type = value_text(value);
         if (is_known_type(type))
             return STATUS_OK;
-        return command_fail(command, ERROR_CannotCreateIndex, "Unknown index plugin '%.*s'",
-                            (int)type.len, (const char *)type.data);
+        return command_fail(
+            command, ERROR_CannotCreateIndex,
+            "Unknown index plugin '%.*s' of the field '%.*s'; give 1 to go up, -1 to "
+            "go down, or one of hashed, text, 2d and 2dsphere",
+            (int)type.len, (const char *)type.data, (int)field->name.len,
+            (const char *)field->name.data);
     }
     if (!value_is_number(value))
         return command_fail(command, ERROR_CannotCreateIndex,

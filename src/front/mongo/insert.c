@@ -27,6 +27,8 @@ struct insertion {
     size_t count, room;
     int64_t inserted;
     struct write_errors errors;
+    struct arena *errors_memory; /* of many documents, whose own is given back with each commit */
+    arena_position mark;
 };
 
 static status note_outcome(struct command *command, struct insertion *insertion, size_t at)
@@ -143,6 +145,8 @@ static status commit(struct command *command, struct insertion *insertion)
         s = insertion->is_ordered ? commit_in_order(command, insertion)
                                   : commit_each(command, insertion);
     insertion->count = 0;
+    if (s.code == OK && insertion->errors_memory)
+        arena_release(command->arena, insertion->mark);
     return s;
 }
 
@@ -170,6 +174,8 @@ static status take(struct command *command, struct insertion *insertion, size_t 
     }
     struct fault fault = command->fault.code != ERROR_NONE ? command->fault : fault_of(s);
     command->fault = (struct fault){ 0 };
+    if (insertion->errors_memory) /* a commit gives back what it lies in */
+        s = fault_keep(insertion->errors_memory, &fault, s);
     if (insertion->is_ordered)
         TRY(commit(command, insertion));
     return is_over(insertion) ? STATUS_OK : write_errors_add(&insertion->errors, number, &fault);
@@ -228,6 +234,26 @@ status insertion_begin(struct command *command, const struct insertion_wish *wis
     return command_need(command, insertion->name, &insertion->collection);
 }
 
+/* From here on only the errors and what comes up to the next commit take memory. */
+static status part_memory(struct command *command, struct insertion *insertion)
+{
+    insertion->errors_memory = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+    if (!insertion->errors_memory)
+        return status_of(OUT_OF_MEMORY, "no memory for the errors of a write");
+    write_errors_begin(&insertion->errors, insertion->errors_memory);
+    insertion->mark = arena_mark(command->arena);
+    return STATUS_OK;
+}
+
+static status insert_many(struct command *command, struct insertion *insertion,
+                          struct argument_list *list)
+{
+    TRY(part_memory(command, insertion));
+    status s = insert_all(command, insertion, list);
+    arena_close(insertion->errors_memory);
+    return s;
+}
+
 status serve_insert(struct command *command)
 {
     static const struct argument table[] = {
@@ -250,7 +276,7 @@ status serve_insert(struct command *command)
     wish.is_ordered = argument_flag(given[ORDERED], true);
     TRY(insertion_begin(command, &wish, &insertion));
     if (wish.room > 1)
-        return insert_all(command, insertion, &list);
+        return insert_many(command, insertion, &list);
     bytes document;
     bool has;
     TRY(command_list_next(command, &list, &document, &has));

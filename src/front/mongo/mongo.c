@@ -89,6 +89,11 @@ status mongo_announce(struct mongo *face, const char *address)
     return STATUS_OK;
 }
 
+bool mongo_has_users(const struct mongo *face)
+{
+    return atomic_load(&face->has_users);
+}
+
 uint64_t face_cluster_time(struct mongo *face, bool is_write)
 {
     time_ms now = clock_now(engine_clock(face->engine));

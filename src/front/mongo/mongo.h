@@ -29,6 +29,9 @@ void mongo_close(struct mongo *face);
  * names, whatever they were told. */
 MUST_USE status mongo_announce(struct mongo *face, const char *address);
 
+/* Without users only clients on the same machine are served. */
+bool mongo_has_users(const struct mongo *face);
+
 /* The context of the protocol is a struct mongo. */
 const struct protocol *mongo_protocol(void);
 
@@ -38,7 +41,7 @@ bool mongo_index_predicate(void *context, bytes predicate, bytes document);
 
 /* Every command as rows of a Markdown table, for the docs. */
 void mongo_describe_commands(struct buffer *out);
-/* Tables of the operators of aggregation: stages, accumulators, expressions. */
+/* Tables of operators: filters, updates, stages, accumulators, expressions. */
 void mongo_describe_operators(struct buffer *out);
 
 #endif

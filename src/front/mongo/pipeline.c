@@ -11,6 +11,7 @@
 #include "front/mongo/origin.h"
 #include "front/mongo/pipeline_parts.h"
 #include "front/mongo/projection.h"
+#include "front/mongo/update.h"
 
 bool pipeline_is_named(bytes name, const char *text)
 {
@@ -419,6 +420,15 @@ status pipeline_parse(struct arena *arena, bytes array, const struct formula_sco
 
 void mongo_describe_operators(struct buffer *out)
 {
+    buffer_append_text(out,
+                       "## Filters\n\n| operator | asked of a | fulfilled by |\n|---|---|---|\n");
+    filter_describe(out);
+    buffer_append_text(out,
+                       "\n## Updates\n\nAn array of stages is an update, too: `$addFields $set "
+                       "$project $unset $replaceRoot $replaceWith`. Paths may hold `$`, `$[]` and "
+                       "`$[name]`.\n\n| operator | what it does |\n|---|---|\n");
+    update_describe(out);
+    buffer_append_text(out, "\n");
     buffer_append_text(out, "## Stages\n\n| stage | what it does |\n|---|---|\n");
     origin_describe(out);
     pipeline_describe(out);

@@ -237,23 +237,18 @@ static status parse_bit(struct update_parser *p, struct field field)
 static const struct {
     const char *name;
     parse_operator *parse;
+    const char *sentence;
 } operators[] = {
-    {"$addToSet",     update_parse_add_to_set},
-    { "$bit",         parse_bit              },
-    { "$currentDate", parse_current_date     },
-    { "$inc",         parse_inc              },
-    { "$max",         parse_max              },
-    { "$min",         parse_min              },
-    { "$mul",         parse_mul              },
-    { "$pop",         update_parse_pop       },
-    { "$pull",        update_parse_pull      },
-    { "$pullAll",     update_parse_pull_all  },
-    { "$push",        update_parse_push      },
-    { "$rename",      parse_rename           },
-    { "$set",         parse_set              },
-    { "$setOnInsert", parse_set_on_insert    },
-    { "$unset",       parse_unset            },
+#define UPDATE(name, parse, sentence) { name, parse, sentence },
+#include "front/mongo/updates.def"
+#undef UPDATE
 };
+
+void update_describe(struct buffer *out)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(operators); i++)
+        buffer_append_format(out, "| `%s` | %s |\n", operators[i].name, operators[i].sentence);
+}
 
 static status parse_fields(struct update_parser *p, struct field operator, parse_operator * parse)
 {

@@ -22,5 +22,7 @@ MUST_USE status update_parse_pipeline(struct arena *arena, bytes stages,
 /* The fault that applying has ended with. */
 MUST_USE status update_fault(struct arena *arena, const struct update_run *run, status failed,
                              struct fault *fault);
+/* Every operator as a row of a Markdown table. */
+void update_describe(struct buffer *out);
 
 #endif

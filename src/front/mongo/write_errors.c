@@ -9,16 +9,24 @@ void write_errors_begin(struct write_errors *errors, struct arena *arena)
     errors->begun = document_begin(&errors->list);
 }
 
-void write_errors_append_fault(struct buffer *out, const struct fault *fault)
+void write_errors_append_fault(struct buffer *out, const struct fault *fault,
+                               struct write_errors_told *told)
 {
+    bool is_short = told->count >= 2 && told->text_bytes > LIMIT_WRITE_ERROR_TEXT_BYTES;
+    const char *message = fault->message && !is_short ? fault->message : "";
+    size_t begun = out->len;
+
     reply_int32(out, "code", fault->code);
-    if (fault->details.len > 0) {
+    if (fault->details.len > 0 && told->size_bytes < LIMIT_WRITE_ERROR_BYTES) {
         struct document_walk walk = document_fields(fault->details);
         struct field field;
         while (document_next(&walk, &field))
             document_append(out, field.name, field.value);
     }
-    reply_text(out, "errmsg", fault->message ? fault->message : "");
+    reply_text(out, "errmsg", message);
+    told->count++;
+    told->text_bytes += strlen(message);
+    told->size_bytes += out->len - begun;
 }
 
 status write_errors_add(struct write_errors *errors, size_t number, const struct fault *fault)
@@ -33,7 +41,7 @@ status write_errors_add(struct write_errors *errors, size_t number, const struct
     }
     size_t begun = reply_begin(out, reply_index(errors->count, room));
     reply_int32(out, "index", (int32_t)number);
-    write_errors_append_fault(out, fault);
+    write_errors_append_fault(out, fault, &errors->told);
     document_end(out, begun);
     errors->count++;
     return out->is_failed ? arena_exhausted(out->arena) : STATUS_OK;

@@ -4,11 +4,17 @@
 
 #include "front/mongo/command.h"
 
+/* How much was told already. From two messages and LIMIT_WRITE_ERROR_TEXT_BYTES of them on the others are empty; what
+ * else there is of an error goes, too, when all of it takes LIMIT_WRITE_ERROR_BYTES. */
+struct write_errors_told {
+    size_t count, text_bytes, size_bytes;
+};
 struct write_errors {
     struct buffer list; /* an array that was begun */
     size_t begun;
     size_t count;
     struct fault *faults; /* by number, instead of the list; NULL: the list */
+    struct write_errors_told told;
 };
 void write_errors_begin(struct write_errors *errors, struct arena *arena);
 MUST_USE status write_errors_add(struct write_errors *errors, size_t number,
@@ -20,7 +26,8 @@ MUST_USE status write_errors_take(struct write_errors *errors, struct command *c
 /* The failure alone, for whoever tells it otherwise. */
 MUST_USE status write_errors_fault(struct command *command, status failed, struct fault *out);
 /* code, errmsg and what else there is of it, as fields of a document that was begun. */
-void write_errors_append_fault(struct buffer *out, const struct fault *fault);
+void write_errors_append_fault(struct buffer *out, const struct fault *fault,
+                               struct write_errors_told *told);
 /* 16 for no statement at all. */
 MUST_USE status write_errors_check_count(struct command *command, size_t count);
 /* The field writeErrors, if there are any. */

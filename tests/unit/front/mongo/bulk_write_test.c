@@ -1,4 +1,6 @@
 /* The bulkWrite command: operations of several kinds on several collections. */
+#include <stdio.h>
+
 #include "tests/support/mongo_face.h"
 
 #define BULK "'bulkWrite':1,'$db':'admin'"
@@ -320,5 +322,115 @@ TEST(mongo_bulk_write, its_cursor_goes_on_inside_its_transaction)
                          (long long)mongo_number(&a, "cursor.id"), 1));
     CHECK_DONE(mongo_ask(&f, "{'commitTransaction':1,'$db':'admin'," IN "}", 1));
     CHECK_STRING(mongo_found(&f, "a", "{}"), "[{\"_id\":1},{\"_id\":2}]");
+    mongo_face_close(&f);
+}
+
+/* ---- many errors ------------------------------------------------------------------------------------ */
+
+/* The same document so many times, as an insert or as operations of bulkWrite, and then one that is new. */
+static bytes same_document(struct mongo_face *f, bool is_bulk, int count, size_t id_bytes)
+{
+    struct buffer out = buffer_in(f->world.arena);
+    char room[REPLY_INDEX_BYTES],
+        *id = (char *)(uintptr_t)arena_try_take(f->world.arena, id_bytes + 2);
+    bytes whole;
+
+    memset(id, 'x', id_bytes + 1);
+    size_t begun = document_begin(&out);
+    if (is_bulk)
+        reply_int32(&out, "bulkWrite", 1);
+    else
+        reply_text(&out, "insert", "c");
+    size_t list = reply_begin_array(&out, is_bulk ? "ops" : "documents");
+    for (int i = 0; i <= count; i++) {
+        size_t row = reply_begin(&out, reply_index((size_t)i, room)), inside = row;
+        if (is_bulk) {
+            reply_int32(&out, "insert", 0);
+            inside = reply_begin(&out, "document");
+        }
+        id[id_bytes + (i == count)] = 0;
+        reply_text(&out, "_id", id);
+        id[id_bytes] = 'x';
+        document_end(&out, inside);
+        if (is_bulk)
+            document_end(&out, row);
+    }
+    document_end(&out, list);
+    if (is_bulk) {
+        size_t spaces = reply_begin_array(&out, "nsInfo"), space = reply_begin(&out, "0");
+        reply_text(&out, "ns", "db.c");
+        document_end(&out, space);
+        document_end(&out, spaces);
+    }
+    reply_bool(&out, "ordered", false);
+    reply_text(&out, "$db", is_bulk ? "admin" : "db");
+    document_end(&out, begun);
+    CHECK_OK(buffer_finish(&out, &whole));
+    return whole;
+}
+
+TEST(mongo_bulk_write, a_hundred_thousand_duplicates_are_told)
+{
+    enum { COUNT = LIMIT_WRITE_COMMAND_OPERATIONS - 1, LAST = COUNT - 2 };
+    struct mongo_face f;
+    char path[60];
+
+    mongo_face_open(&f);
+    struct mongo_answer answer = mongo_ask_document(&f, same_document(&f, false, COUNT, 10));
+    CHECK_DONE(answer);
+    CHECK_EQ(mongo_number(&answer, "n"), 2, "the first and the last");
+    CHECK_STRING(mongo_text(&f, &answer, "writeErrors.0.errmsg"),
+                 "\"E11000 duplicate key error collection: db.c index: _id_ dup key: { _id: "
+                 "\\\"xxxxxxxxxx\\\" }\"");
+    snprintf(path, sizeof(path), "writeErrors.%d.code", LAST);
+    CHECK_EQ(mongo_number(&answer, path), ERROR_DuplicateKey, "");
+    snprintf(path, sizeof(path), "writeErrors.%d.index", LAST);
+    CHECK_EQ(mongo_number(&answer, path), COUNT - 1, "");
+    snprintf(path, sizeof(path), "writeErrors.%d.errmsg", LAST);
+    CHECK_STRING(mongo_text(&f, &answer, path), "\"\"");
+    CHECK_THAT(answer.document.len < LIMIT_DOCUMENT_BYTES, "%zu bytes", answer.document.len);
+    CHECK_THAT(answer.used_bytes < 64 * 1024 * 1024, "%zu bytes of memory", answer.used_bytes);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_bulk_write, long_duplicates_are_told_within_a_document)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    struct mongo_answer answer = mongo_ask_document(&f, same_document(&f, false, 30000, 1000));
+    CHECK_DONE(answer);
+    CHECK_THAT(answer.document.len < LIMIT_DOCUMENT_BYTES, "%zu bytes", answer.document.len);
+    CHECK_THAT(answer.document.len > LIMIT_WRITE_ERROR_BYTES, "%zu bytes", answer.document.len);
+    CHECK_STRING(mongo_text(&f, &answer, "writeErrors.29998.keyValue"), "");
+    CHECK_EQ(mongo_number(&answer, "writeErrors.29998.index"), 29999, "");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_bulk_write, the_memory_of_many_inserts_is_given_back_with_each_commit)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    struct mongo_answer answer = mongo_ask_document(&f, same_document(&f, true, 60000, 10));
+    CHECK_DONE(answer);
+    CHECK_EQ(mongo_number(&answer, "nErrors"), 59999, "");
+    CHECK_EQ(mongo_number(&answer, "nInserted"), 2, "");
+    CHECK_THAT(answer.used_bytes < 64 * 1024 * 1024, "%zu bytes of memory", answer.used_bytes);
+    mongo_face_close(&f);
+}
+
+TEST(mongo_bulk_write, a_bad_document_behind_good_ones_is_told_in_order)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':[1]},{'_id':2}]}");
+    CHECK_EQ(mongo_number(&answer, "n"), 1, "");
+    CHECK_EQ(mongo_number(&answer, "writeErrors.0.code"), ERROR_InvalidIdField, "");
+    CHECK_EQ(mongo_number(&answer, "writeErrors.0.index"), 1, "");
+    CHECK_THAT(strstr(mongo_text(&f, &answer, "writeErrors.0.errmsg"), "_id") != NULL, "%s",
+               mongo_text(&f, &answer, "writeErrors.0.errmsg"));
     mongo_face_close(&f);
 }

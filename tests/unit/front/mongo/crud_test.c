@@ -409,3 +409,27 @@ TEST(mongo_find, cursors_that_nobody_fetches_are_forgotten)
     CHECK_EQ(stream_figures(f.face->streams).open, 0, "");
     mongo_face_close(&f);
 }
+
+TEST(mongo_crud, a_sample_rate_is_a_probability)
+{
+    enum { COUNT = 400 };
+    const char *const refused[] = { "'x'", "-0.1", "1.1", "null", "{'$numberDouble':'NaN'}" };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    for (int i = 0; i < COUNT; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':%d}]}", i));
+    EACH_ROW(refused, rate)
+        CHECK_FAULT(mongo_ask(&f, "{'find':'c','filter':{'$sampleRate':%s}}", *rate),
+                    ERROR_BadValue);
+    struct mongo_answer all = mongo_ask(&f, "{'count':'c','query':{'$sampleRate':1}}"),
+                        none = mongo_ask(&f, "{'count':'c','query':{'$sampleRate':0.0}}"),
+                        half = mongo_ask(
+                            &f, "{'aggregate':'c','pipeline':[{'$match':{'$sampleRate':0.5}},"
+                                "{'$count':'n'}],'cursor':{}}");
+    CHECK_EQ(mongo_number(&all, "n"), COUNT, "");
+    CHECK_EQ(mongo_number(&none, "n"), 0, "");
+    int64_t n = mongo_number(&half, "cursor.firstBatch.0.n");
+    CHECK_THAT(n > COUNT / 4 && n < 3 * COUNT / 4, "%d of %d", (int)n, COUNT);
+    mongo_face_close(&f);
+}

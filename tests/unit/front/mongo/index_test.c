@@ -347,3 +347,17 @@ TEST(mongo_index, a_hint_may_name_the_index_on_the_stamp)
     CHECK_FAULT(mongo_ask(&f, "{'find':'c','hint':'_ts_2'}"), 2);
     mongo_face_close(&f);
 }
+
+TEST(mongo_index, an_unknown_kind_is_told_with_what_there_is)
+{
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'createIndexes':'c','indexes':[{'key':{'q':'asc'},'name':'q'}]}");
+    CHECK_EQ(answer.code, ERROR_CannotCreateIndex, "");
+    CHECK_STRING(answer.message,
+                 "Unknown index plugin 'asc' of the field 'q'; give 1 to go up, -1 to go down, "
+                 "or one of hashed, text, 2d and 2dsphere");
+    mongo_face_close(&f);
+}
