@@ -4,6 +4,7 @@
 
 const { test, equal, ok, fails, run } = require("./support/check");
 const { start, stopAll } = require("./support/server");
+const { Wire } = require("./support/wire");
 const { MongoClient, ObjectId, Binary, Decimal128, Timestamp, Long, MinKey, MaxKey } = require("mongodb");
 const fs = require("node:fs");
 
@@ -34,6 +35,29 @@ test("the driver sees a replica set with this server as its primary", async () =
 test("a client that connects directly works as well", async () => {
     const direct = await connect("?directConnection=true");
     equal((await direct.db("admin").command({ ping: 1 })).ok, 1);
+});
+
+test("a hello that waits for news is answered again and again, and another one at once", async () => {
+    const MORE_TO_COME = 2;
+    const EXHAUST_ALLOWED = 1 << 16;
+    const wire = new Wire(server.mongoUrl, "admin");
+    try {
+        const { topologyVersion } = await wire.send({ hello: 1 });
+        equal(wire.flags, 0);
+        const waiting = { hello: 1, topologyVersion, maxAwaitTimeMS: 10 };
+        equal((await wire.send(waiting)).topologyVersion, topologyVersion, "after its time");
+        equal(wire.flags, 0, "nobody has asked for more");
+        const stale = { processId: new ObjectId(), counter: Long.fromNumber(0) };
+        const told = await wire.send({ hello: 1, topologyVersion: stale, maxAwaitTimeMS: 600000 });
+        equal(told.topologyVersion, topologyVersion, "that of another server is news at once");
+        let reply = await wire.send(waiting, EXHAUST_ALLOWED);
+        for (let i = 0; i < 3; i++) {
+            equal([reply.ok, reply.isWritablePrimary, wire.flags & MORE_TO_COME], [1, true, MORE_TO_COME]);
+            reply = await wire.next();
+        }
+    } finally {
+        wire.close();
+    }
 });
 
 test("a client of the stable API begins with a message of the new kind", async () => {

@@ -15,6 +15,7 @@ class Wire {
         this.database = database;
         this.socket = net.connect(Number(port), hostname);
         this.waiting = [];
+        this.early = []; // replies that nobody has waited for yet
         this.input = Buffer.alloc(0);
         this.socket.on("data", (data) => this.take(data));
         this.socket.on("error", () => {});
@@ -25,23 +26,31 @@ class Wire {
         this.input = Buffer.concat([this.input, data]);
         while (this.input.length >= HEADER_BYTES && this.input.length >= this.input.readInt32LE(0)) {
             const length = this.input.readInt32LE(0);
+            this.flags = this.input.readUInt32LE(HEADER_BYTES);
             const reply = deserialize(this.input.subarray(MESSAGE_HEAD_BYTES, length));
             this.input = this.input.subarray(length);
-            this.waiting.shift().resolve(reply);
+            delete reply.$clusterTime;
+            delete reply.operationTime;
+            if (this.waiting.length > 0) this.waiting.shift().resolve(reply);
+            else this.early.push(reply);
         }
     }
 
-    // Without the times, which are those of the reply.
-    async send(command) {
+    // The reply, without the times, which are its own.
+    send(command, flags = 0) {
         const body = serialize({ ...command, $db: this.database });
         const head = Buffer.alloc(MESSAGE_HEAD_BYTES);
         head.writeInt32LE(MESSAGE_HEAD_BYTES + body.length, 0);
         head.writeInt32LE(OP_MSG, 12);
+        head.writeUInt32LE(flags, HEADER_BYTES);
         this.socket.write(Buffer.concat([head, body]));
-        const reply = await new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
-        delete reply.$clusterTime;
-        delete reply.operationTime;
-        return reply;
+        return this.next();
+    }
+
+    // One that comes without being asked for; this.flags are those of the newest.
+    async next() {
+        if (this.early.length > 0) return this.early.shift();
+        return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
     }
 
     close() {
