@@ -46,6 +46,7 @@ static int run_serve(struct arena *arena, const struct config *config);
 static int run_check(struct arena *arena, const struct config *config);
 static int run_backup(struct arena *arena, const struct config *config);
 static int run_confirm_clock(struct arena *arena, const struct config *config);
+static int run_export(struct arena *arena, const struct config *config);
 static int run_restore(struct arena *arena, const struct config *config);
 static int print_help(struct arena *arena);
 static int print_routes(struct arena *arena);
@@ -80,6 +81,7 @@ static bool find_command(const char *word, enum command *out)
         {"backup",         COMMAND_BACKUP       },
         { "check",         COMMAND_CHECK        },
         { "confirm-clock", COMMAND_CONFIRM_CLOCK},
+        { "export",        COMMAND_EXPORT       },
         { "restore",       COMMAND_RESTORE      },
         { "serve",         COMMAND_SERVE        }
     };
@@ -131,6 +133,8 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
         return run_check(arena, &config);
     case COMMAND_CONFIRM_CLOCK:
         return run_confirm_clock(arena, &config);
+    case COMMAND_EXPORT:
+        return run_export(arena, &config);
     case COMMAND_RESTORE:
         return run_restore(arena, &config);
     case COMMAND_SERVE:
@@ -167,6 +171,9 @@ static int print_help(struct arena *arena)
     buffer_append_text(&text, "\nmayfly confirm-clock [options]  tell a running server that its "
                               "clock is right although it has leapt\n");
     config_describe(COMMAND_CONFIRM_CLOCK, &text);
+    buffer_append_text(&text, "\nmayfly export [options]     write all living documents, of one "
+                              "instant, to files; users stay\n");
+    config_describe(COMMAND_EXPORT, &text);
     buffer_append_text(&text, "\nmayfly restore [options]    make a data directory from a backup, "
                               "comparing all checksums\n");
     config_describe(COMMAND_RESTORE, &text);
@@ -662,6 +669,43 @@ static int run_restore(struct arena *arena, const struct config *config)
         return fail(EXIT_FAILED, s.message);
     print_copied("restored", config->to, &result);
     printf("from %s; verify with: mayfly check --data %s\n", result.path, config->to);
+    return EXIT_DONE;
+}
+
+/* ---- export ----------------------------------------------------------------------------------------- */
+
+/* The copy is opened as for a check: nothing is written to it. */
+static status export_from(struct arena *arena, const struct config *config, const char *data,
+                          struct export_result *out)
+{
+    struct config source = *config;
+    struct house house;
+
+    *out = (struct export_result){ 0 };
+    source.data = data;
+    TRY(house_open(&house, &source, COMMAND_CHECK, arena));
+    const struct export_order order = { .engine = house.engine,
+                                        .to = config->to,
+                                        .format = config->export_format };
+    status s = export_make(arena, &order, out);
+    house_close(&house);
+    return s;
+}
+
+static int run_export(struct arena *arena, const struct config *config)
+{
+    struct checkpoint_loan loan;
+    struct export_result result;
+
+    status s = checkpoint_borrow(arena, config->data, &loan);
+    if (s.code == OK) {
+        s = export_from(arena, config, loan.path, &result);
+        checkpoint_return(arena, config->data, &loan);
+    }
+    if (s.code != OK)
+        return fail(EXIT_FAILED, s.message);
+    printf("exported to %s: %" PRIu64 " collections, %" PRIu64 " documents, %.1f MB\n", config->to,
+           result.collections, result.documents, (double)result.bytes / 1e6);
     return EXIT_DONE;
 }
 

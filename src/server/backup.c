@@ -24,7 +24,6 @@
 
 #include "base/limits.h"
 #include "server/checkpoint.h"
-#include "server/control.h"
 #include "server/copy.h"
 #include "server/file.h"
 #include "storage/storage.h"
@@ -282,23 +281,6 @@ static status make_from(struct arena *arena, const struct backup_order *order, c
     return file_sync_directory(arena, order->to);
 }
 
-/* The server answers when its checkpoint stands; until it is released nobody else makes one. */
-static status make_from_server(struct arena *arena, const struct backup_order *order,
-                               struct backup_result *result)
-{
-    int claim_fd;
-
-    TRY(checkpoint_claim(arena, order->data, &claim_fd));
-    status s = control_post(arena, order->data, "/_mayfly/checkpoint");
-    if (s.code == OK) {
-        const char *source = checkpoint_path(arena, order->data);
-        result->is_of_running_server = true;
-        s = source ? make_from(arena, order, source, result) : arena_exhausted(arena);
-    }
-    checkpoint_release(arena, order->data, claim_fd);
-    return s;
-}
-
 static status make_from_files(struct arena *arena, const struct backup_order *order,
                               struct backup_result *result)
 {
@@ -310,19 +292,27 @@ static status make_from_files(struct arena *arena, const struct backup_order *or
     return s;
 }
 
-status backup_make(struct arena *arena, const struct backup_order *order, struct backup_result *out)
+/* From a loan of files that nobody changes meanwhile. */
+static status make_from_loan(struct arena *arena, const struct backup_order *order,
+                             const struct checkpoint_loan *loan, struct backup_result *result)
 {
-    const char *mark;
     int target_fd;
 
-    *out = (struct backup_result){ 0 };
-    TRY(join(arena, order->data, storage_mark_name, &mark));
-    if (access(mark, F_OK) != 0)
-        return status_fail(arena, NOT_FOUND, "there is no database in %s", order->data);
     TRY(hold_target(arena, order->to, &target_fd));
-    status s = make_from_server(arena, order, out);
-    if (s.code == NOT_FOUND)
-        s = make_from_files(arena, order, out);
+    result->is_of_running_server = loan->fd >= 0;
+    status s = result->is_of_running_server ? make_from(arena, order, loan->path, result)
+                                            : make_from_files(arena, order, result);
     close(target_fd);
+    return s;
+}
+
+status backup_make(struct arena *arena, const struct backup_order *order, struct backup_result *out)
+{
+    struct checkpoint_loan loan;
+
+    *out = (struct backup_result){ 0 };
+    TRY(checkpoint_borrow(arena, order->data, &loan));
+    status s = make_from_loan(arena, order, &loan, out);
+    checkpoint_return(arena, order->data, &loan);
     return s;
 }

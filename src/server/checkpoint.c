@@ -12,7 +12,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "server/control.h"
 #include "server/file.h"
+#include "storage/storage.h"
 
 static const char place_name[] = "checkpoint";
 
@@ -56,6 +58,31 @@ void checkpoint_release(struct arena *arena, const char *directory, int fd)
 {
     remove_copy(arena, directory);
     close(fd);
+}
+
+status checkpoint_borrow(struct arena *arena, const char *directory, struct checkpoint_loan *out)
+{
+    const char *mark = arena_format(arena, "%s/%s", directory, storage_mark_name);
+
+    *out = (struct checkpoint_loan){ .path = checkpoint_path(arena, directory), .fd = -1 };
+    if (!out->path || !mark)
+        return arena_exhausted(arena);
+    if (access(mark, F_OK) != 0)
+        return status_fail(arena, NOT_FOUND, "there is no database in %s", directory);
+    TRY(checkpoint_claim(arena, directory, &out->fd));
+    status s = control_post(arena, directory, "/_mayfly/checkpoint");
+    if (s.code == OK)
+        return STATUS_OK;
+    checkpoint_release(arena, directory, out->fd);
+    *out = (struct checkpoint_loan){ .path = directory, .fd = -1 };
+    return s.code == NOT_FOUND ? STATUS_OK : s;
+}
+
+void checkpoint_return(struct arena *arena, const char *directory,
+                       const struct checkpoint_loan *loan)
+{
+    if (loan->fd >= 0)
+        checkpoint_release(arena, directory, loan->fd);
 }
 
 void checkpoint_clear(struct arena *arena, const char *directory)

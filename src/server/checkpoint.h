@@ -11,6 +11,17 @@ const char *checkpoint_path(struct arena *arena, const char *directory);
 MUST_USE status checkpoint_claim(struct arena *arena, const char *directory, int *fd_out);
 /* Removes what stands there and gives the place back. */
 void checkpoint_release(struct arena *arena, const char *directory, int fd);
+/* Files that do not change while somebody reads them: a checkpoint of the server that runs, or of a stopped one its
+ * data directory itself. */
+struct checkpoint_loan {
+    const char *path; /* in the arena */
+    int fd;           /* of the claim; -1: there is no server */
+};
+/* NOT_FOUND, BUSY, IO_ERROR. Without a server the caller keeps others out of the directory. */
+MUST_USE status checkpoint_borrow(struct arena *arena, const char *directory,
+                                  struct checkpoint_loan *out);
+void checkpoint_return(struct arena *arena, const char *directory,
+                       const struct checkpoint_loan *loan);
 /* At the start of a server: what a backup has left that did not come to its end takes up space. */
 void checkpoint_clear(struct arena *arena, const char *directory);
 

@@ -279,6 +279,14 @@ static status check_seconds(struct arena *arena, const char *text, int *out)
     return STATUS_OK;
 }
 
+static status check_format(struct arena *arena, const char *text, enum export_format *out)
+{
+    *out = strcmp(text, "bson") == 0 ? EXPORT_BSON : EXPORT_JSON;
+    if (*out == EXPORT_BSON || strcmp(text, "json") == 0)
+        return STATUS_OK;
+    return status_fail(arena, INVALID, "--format %s: expected json or bson", text);
+}
+
 static status check_storage(struct arena *arena, const char *text, enum storage_kind *out)
 {
     *out = STORAGE_KIND_ROCKSDB;
@@ -295,8 +303,8 @@ static status check_copies(enum command command, const char *from, const char *t
 {
     out->from = from;
     out->to = to;
-    if (command == COMMAND_BACKUP && to[0] == '\0')
-        return status_of(INVALID, "--to is missing; expected the directory for backups");
+    if ((command == COMMAND_BACKUP || command == COMMAND_EXPORT) && to[0] == '\0')
+        return status_of(INVALID, "--to is missing; expected a directory to write to");
     if (command == COMMAND_RESTORE && (from[0] == '\0' || to[0] == '\0'))
         return status_of(INVALID, "expected --from, a directory with backups, and --to, the data "
                                   "directory to make");
@@ -317,6 +325,7 @@ static status check_texts(struct arena *arena, enum command command,
         return status_fail(arena, INVALID,
                            "--log-level %s: expected debug, info, warning, error or silent",
                            texts[OPTION_log_level]);
+    TRY(check_format(arena, texts[OPTION_format], &out->export_format));
     TRY(check_copies(command, texts[OPTION_from], texts[OPTION_to], out));
     TRY(check_keys(arena, texts[OPTION_key_file], out));
     TRY(check_address(arena, texts[OPTION_cosmos], out));

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "server/address.h"
+#include "server/export.h"
 
 /* Who takes an option; a set of bits. */
 enum command {
@@ -13,6 +14,7 @@ enum command {
     COMMAND_BACKUP = 4,
     COMMAND_RESTORE = 8,
     COMMAND_CONFIRM_CLOCK = 16,
+    COMMAND_EXPORT = 32,
 };
 
 enum storage_kind { STORAGE_KIND_ROCKSDB, STORAGE_KIND_MEMORY };
@@ -21,6 +23,7 @@ enum storage_kind { STORAGE_KIND_ROCKSDB, STORAGE_KIND_MEMORY };
 struct config {
     const char *data;
     const char *from, *to; /* of a backup */
+    enum export_format export_format;
     struct address cosmos;
     bool has_mongo;       /* the other protocol is served too */
     struct address mongo; /* where */

@@ -147,3 +147,20 @@ void file_remove_directory(const char *path)
     closedir(stream);
     rmdir(path);
 }
+
+status file_take_empty(struct arena *arena, const char *path, bool *is_made_out)
+{
+    struct file_names names;
+
+    *is_made_out = mkdir(path, 0700) == 0;
+    if (*is_made_out)
+        return STATUS_OK;
+    if (errno != EEXIST)
+        return failure(arena, path, errno);
+    TRY(file_list(arena, path, NULL, &names));
+    if (names.count > 0)
+        return status_fail(arena, EXISTS,
+                           "%s is not empty; an empty directory is needed, so that nothing is lost",
+                           path);
+    return STATUS_OK;
+}

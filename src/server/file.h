@@ -21,6 +21,8 @@ struct file_names {
 /* NOT_FOUND, IO_ERROR, TOO_LARGE from LIMIT_BACKUP_FILES on. */
 MUST_USE status file_list(struct arena *arena, const char *directory,
                           bool (*is_wanted)(const char *name), struct file_names *out);
+/* Makes the directory, or finds that it is empty. EXISTS if it is not. */
+MUST_USE status file_take_empty(struct arena *arena, const char *path, bool *is_made_out);
 /* A directory and the files in it, if there is one. */
 void file_remove_directory(const char *path);
 

@@ -9,7 +9,6 @@
  * anybody.
  *
  * Threads: one. Start reading at backup_restore(). */
-#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,24 +42,6 @@ static status find_backup(struct restoring *restoring, const char *from)
             return arena_exhausted(restoring->arena);
     }
     return file_read(restoring->arena, list, LIMIT_BACKUP_LIST_BYTES, &restoring->list);
-}
-
-static status take_target(struct arena *arena, const char *to, bool *is_made_out)
-{
-    struct file_names names;
-
-    *is_made_out = mkdir(to, 0700) == 0;
-    if (*is_made_out)
-        return STATUS_OK;
-    if (errno != EEXIST)
-        return status_fail(arena, IO_ERROR, "%s: %s", to, strerror(errno));
-    TRY(file_list(arena, to, NULL, &names));
-    if (names.count > 0)
-        return status_fail(arena, EXISTS,
-                           "%s is not empty; a backup is restored only to an empty directory, so "
-                           "that nothing is lost",
-                           to);
-    return STATUS_OK;
 }
 
 static status restore_file(struct restoring *restoring, const struct copy_line *line)
@@ -146,7 +127,7 @@ status backup_restore(struct arena *arena, const struct restore_order *order,
 
     *out = (struct backup_result){ 0 };
     TRY(find_backup(&restoring, order->from));
-    TRY(take_target(arena, order->to, &is_made));
+    TRY(file_take_empty(arena, order->to, &is_made));
     out->path = restoring.from;
     add_sizes(&restoring);
     status s = restore_all(&restoring);

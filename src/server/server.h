@@ -12,6 +12,7 @@
 #include "server/checkpoint.h"
 #include "server/config.h"
 #include "server/control.h"
+#include "server/export.h"
 #include "server/offer.h"
 #include "server/pages.h"
 

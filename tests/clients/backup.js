@@ -232,6 +232,79 @@ test("a stopped server is copied from its files, and a missing one is said to be
     equal(mayfly("restore", "--from", to).code, 2);
 });
 
+// What a restore would do, by the client alone: options, documents, indexes.
+async function restoreFiles(client, directory) {
+    const { BSON } = require("mongodb");
+    for (const database of fs.readdirSync(directory)) {
+        for (const name of fs.readdirSync(path.join(directory, database)).filter((n) => n.endsWith(".bson"))) {
+            const file = path.join(directory, database, name.slice(0, -5));
+            const about = BSON.EJSON.parse(fs.readFileSync(`${file}.metadata.json`, "utf8"));
+            const collection = await client.db(database).createCollection(about.collectionName, about.options);
+            const bytes = fs.readFileSync(`${file}.bson`);
+            const documents = [];
+            for (let at = 0; at < bytes.length; at += bytes.readInt32LE(at))
+                documents.push(BSON.deserialize(bytes.subarray(at, at + bytes.readInt32LE(at)), { promoteValues: false }));
+            if (documents.length > 0) await collection.insertMany(documents);
+            const indexes = about.indexes.filter((index) => index.name !== "_id_");
+            if (indexes.length > 0) await collection.createIndexes(indexes);
+        }
+    }
+}
+
+test("what is exported as BSON is the same again when it is put in", async () => {
+    const server = await start({ options: MONGO });
+    const { database } = await server.client().databases.create({ id: "d" });
+    const { container } = await database.containers.create({ id: "items", partitionKey: "/pk", defaultTtl: 60 });
+    await container.items.create({ id: "one", pk: 1, list: [1.5, null] });
+    await container.items.create({ id: "dead", pk: 1, ttl: 1 });
+    await withMongo(server, async (client) => {
+        const odd = client.db("m").collection("a/b%c");
+        await odd.insertMany([{ _id: 1, at: new Date(4e12), long: 2 ** 40 }, { _id: { deep: [1] }, bytes: Buffer.from("x") }]);
+        await odd.createIndex({ at: 1 }, { expireAfterSeconds: 1e9, name: "gone" });
+        await odd.createIndex({ long: -1 }, { unique: true, sparse: true });
+        await client.db("m").createCollection("empty", { capped: true, size: 4096 });
+    });
+    await server.advance(2000);
+    const to = path.join(temporaryDirectory(), "out");
+    const done = mayfly("export", "--data", server.data, "--to", to, "--format", "bson");
+    equal([done.code, done.err], [0, ""]);
+    matches(done.out, /3 collections, 3 documents/);
+    equal(fs.readdirSync(path.join(to, "m")).sort(), [
+        "a%2Fb%25c.bson", "a%2Fb%25c.metadata.json", "empty.bson", "empty.metadata.json"]);
+    const about = JSON.parse(fs.readFileSync(path.join(to, "d", "items.metadata.json"), "utf8"));
+    equal([about.mayfly.defaultTtl, about.mayfly.partitionPaths], [60, ["pk"]]);
+    const other = await start({ options: MONGO });
+    const all = async (client) => ({
+        odd: await client.db("m").collection("a/b%c").find().sort({ at: 1 }).toArray(),
+        indexes: await client.db("m").collection("a/b%c").indexes(),
+        empty: (await client.db("m").listCollections({ name: "empty" }).toArray())[0].options,
+        items: await client.db("d").collection("items").find().toArray(),
+    });
+    await withMongo(other, (client) => restoreFiles(client, to));
+    equal(await withMongo(other, all), await withMongo(server, all));
+    for (const each of [server, other]) equal(await each.stop(), 0);
+});
+
+test("an export as JSON has a living document in each line", async () => {
+    const server = await start({ options: MONGO });
+    await withMongo(server, async (client) => {
+        await client.db("m").collection("c").insertMany([{ _id: 1, at: new Date(0) }, { _id: 2, text: "a\nb" }]);
+        await client.db("admin").command({ createUser: "ann", pwd: "pass-word-1", roles: ["root"] });
+    });
+    await server.kill();
+    const to = path.join(temporaryDirectory(), "out");
+    const done = mayfly("export", "--data", server.data, "--to", to);
+    equal([done.code, done.err], [0, ""]);
+    const text = fs.readFileSync(path.join(to, "m", "c.jsonl"), "utf8");
+    equal(text, '{"_id":1,"at":{"$date":"1970-01-01T00:00:00Z"}}\n{"_id":2,"text":"a\\nb"}\n');
+    equal(fs.readdirSync(to), ["m"], "users are not documents");
+    const again = mayfly("export", "--data", server.data, "--to", to);
+    equal(again.code, 1);
+    matches(again.err, /is not empty/);
+    equal(mayfly("export", "--data", server.data).code, 2);
+    equal(mayfly("export", "--data", server.data, "--to", to, "--format", "xml").code, 2);
+});
+
 test("a server clears away what a backup has left that was killed", async () => {
     const first = await start();
     equal(await first.stop(), 0);

@@ -39,6 +39,12 @@ const struct protocol *mongo_protocol(void);
  * collections may have such indexes. */
 bool mongo_index_predicate(void *context, bytes predicate, bytes document);
 
+/* Options and indexes of a collection as JSON, as the tools of this protocol keep them beside its documents. */
+MUST_USE status mongo_describe_collection(struct arena *arena, const struct collection *collection,
+                                          struct buffer *out);
+/* A database that is not for clients: it keeps users and permissions. */
+bool mongo_is_hidden(bytes database);
+
 /* Every command as rows of a Markdown table, for the docs. */
 void mongo_describe_commands(struct buffer *out);
 /* Tables of operators: filters, updates, stages, accumulators, expressions. */

@@ -1,0 +1,219 @@
+/* Export: the living documents of a database as files.
+ *
+ *   TO/{database}/{collection}.jsonl           a document in each line, types that JSON lacks in extended notation
+ *   TO/{database}/{collection}.bson            the documents one behind the other, as mongodump has them
+ *   TO/{database}/{collection}.metadata.json   options and indexes, as mongorestore reads them
+ *
+ * All collections are of one instant: that of the request. Bytes of names that a file cannot have are written as %
+ * and two digits. A document that has no _id, because another face made it, shows its id as that in BSON.
+ *
+ * Keeps: nothing dead is written; users and permissions are not documents, and stay.
+ * Threads: one. Start reading at export_make(). */
+#include "server/export.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "front/mongo/mongo.h"
+#include "server/file.h"
+#include "server/progress.h"
+
+struct exporting {
+    struct arena *arena;
+    const struct export_order *order;
+    struct request request;
+    struct progress progress;
+    struct export_result *result;
+};
+
+static status failure(struct arena *arena, const char *path)
+{
+    int error = errno;
+
+    return status_fail(arena, IO_ERROR, "%s: %s", path, strerror(error));
+}
+
+/* As the part of a path. */
+static void append_escaped(struct buffer *out, bytes name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        uint8_t byte = name.data[i];
+        if (byte == '/' || byte == '%' || byte < 0x20 || byte == 0x7f || (byte == '.' && i == 0))
+            buffer_append_format(out, "%%%02X", byte);
+        else
+            buffer_append_byte(out, byte);
+    }
+}
+
+static status make_path(struct exporting *exporting, const struct collection *collection,
+                        const char *ending, const char **out)
+{
+    struct buffer path = buffer_in(exporting->arena);
+    bytes text;
+
+    *out = NULL;
+    buffer_append_format(&path, "%s/", exporting->order->to);
+    append_escaped(&path, collection->definition.database);
+    if (ending) {
+        buffer_append_byte(&path, '/');
+        append_escaped(&path, collection->definition.name);
+        buffer_append_text(&path, ending);
+    }
+    buffer_append_byte(&path, '\0');
+    TRY(buffer_finish(&path, &text));
+    *out = (const char *)text.data;
+    return STATUS_OK;
+}
+
+/* ---- documents -------------------------------------------------------------------------------------- */
+
+/* What clients of that face see as _id. */
+static void append_with_id(struct buffer *out, bytes document)
+{
+    struct document_walk walk = document_fields(document);
+    size_t begun = document_begin(out);
+    struct value id;
+    struct field field;
+
+    if (document_find(document, "id", &id))
+        document_append(out, BYTES_LITERAL("_id"), id);
+    while (document_next(&walk, &field))
+        document_append(out, field.name, field.value);
+    document_end(out, begun);
+}
+
+static status render(struct exporting *exporting, bytes document, bytes *out)
+{
+    struct buffer text = buffer_in(exporting->arena);
+    struct value id;
+
+    if (exporting->order->format == EXPORT_JSON) {
+        json_write(&text, document);
+        buffer_append_byte(&text, '\n');
+        return buffer_finish(&text, out);
+    }
+    *out = document;
+    if (document_find(document, "_id", &id))
+        return STATUS_OK;
+    append_with_id(&text, document);
+    return buffer_finish(&text, out);
+}
+
+static status write_document(struct exporting *exporting, struct scan *scan, FILE *file,
+                             const char *path)
+{
+    arena_position mark = arena_mark(exporting->arena);
+    struct document document;
+    bytes rendered;
+
+    TRY(scan_document(scan, &document));
+    status s = render(exporting, document.bson, &rendered);
+    if (s.code == OK && fwrite(rendered.data, 1, rendered.len, file) != rendered.len)
+        s = failure(exporting->arena, path);
+    if (s.code == OK) {
+        exporting->result->documents++;
+        exporting->result->bytes += document.bson.len;
+        progress_add(&exporting->progress, document.bson.len);
+    }
+    document_release(&exporting->request, &document);
+    if (s.code == OK)
+        arena_release(exporting->arena, mark);
+    return s;
+}
+
+static status write_documents(struct exporting *exporting, const struct collection *collection,
+                              FILE *file, const char *path)
+{
+    const struct scan_spec all = { 0 };
+    struct scan_row row;
+    struct scan *scan;
+    status s = STATUS_OK;
+
+    TRY(scan_open(&exporting->request, collection, &all, &scan));
+    while (s.code == OK && scan_next(scan, &row))
+        s = write_document(exporting, scan, file, path);
+    if (s.code == OK)
+        s = scan_status(scan);
+    scan_close(scan);
+    if (s.code == OK && (fflush(file) != 0 || fsync(fileno(file)) != 0))
+        s = failure(exporting->arena, path);
+    return s;
+}
+
+/* ---- collections ------------------------------------------------------------------------------------ */
+
+static status write_metadata(struct exporting *exporting, const struct collection *collection)
+{
+    struct buffer text = buffer_in(exporting->arena);
+    const char *path;
+    bytes content;
+
+    TRY(make_path(exporting, collection, ".metadata.json", &path));
+    TRY(mongo_describe_collection(exporting->arena, collection, &text));
+    buffer_append_byte(&text, '\n');
+    TRY(buffer_finish(&text, &content));
+    return file_write(exporting->arena, path, content, 0600);
+}
+
+static status export_collection(struct exporting *exporting, const struct collection *collection)
+{
+    const bool is_json = exporting->order->format == EXPORT_JSON;
+    const char *directory, *path;
+
+    TRY(make_path(exporting, collection, NULL, &directory));
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+        return failure(exporting->arena, directory);
+    TRY(make_path(exporting, collection, is_json ? ".jsonl" : ".bson", &path));
+    FILE *file = fopen(path, "wxe");
+    if (!file)
+        return failure(exporting->arena, path);
+    status s = write_documents(exporting, collection, file, path);
+    fclose(file);
+    TRY(s);
+    exporting->result->collections++;
+    return write_metadata(exporting, collection);
+}
+
+static uint64_t sum_bytes(struct exporting *exporting)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < catalog_collection_count(&exporting->request); i++) {
+        struct collection_figures figures;
+        if (collection_figures(&exporting->request, catalog_collection(&exporting->request, i),
+                               &figures)
+                .code == OK)
+            sum += figures.bytes;
+    }
+    return sum;
+}
+
+static status export_all(struct exporting *exporting)
+{
+    for (size_t i = 0; i < catalog_collection_count(&exporting->request); i++) {
+        const struct collection *collection = catalog_collection(&exporting->request, i);
+        arena_position mark = arena_mark(exporting->arena);
+        if (mongo_is_hidden(collection->definition.database))
+            continue;
+        TRY(export_collection(exporting, collection));
+        arena_release(exporting->arena, mark);
+    }
+    return file_sync_directory(exporting->arena, exporting->order->to);
+}
+
+status export_make(struct arena *arena, const struct export_order *order, struct export_result *out)
+{
+    struct exporting exporting = { .arena = arena, .order = order, .result = out };
+    bool is_made;
+
+    *out = (struct export_result){ 0 };
+    TRY(file_take_empty(arena, order->to, &is_made));
+    TRY(request_begin(order->engine, arena, &exporting.request));
+    exporting.progress = progress_begin("export", sum_bytes(&exporting));
+    status s = export_all(&exporting);
+    progress_end(&exporting.progress);
+    request_end(&exporting.request);
+    return s;
+}
