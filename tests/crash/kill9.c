@@ -606,8 +606,12 @@ int main(int argc, char **argv)
         passed += is_sound;
         acks_sum += acks;
     }
-    if (is_sound)
+    if (is_sound) {
         nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        strncat(path, ".power",
+                sizeof(path) - strlen(path) - 1); /* of the library, if it is there */
+        nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    }
     printf("%" PRIu64 " kills, %" PRIu64 " acknowledged writes, %" PRIu64
            " files that lost what was not synced\n",
            passed, acks_sum, lost_sum);
