@@ -12,7 +12,7 @@
  *   a rename since the directory was synced  undone
  *   a file removed since then                back again
  *
- * What it cannot do: undo bytes that were written over synced ones. Nobody here does that.
+ * What it cannot do: undo bytes that were written over synced ones, unless those were zeros ahead of the writer.
  *
  * The notes are in memory that processes share after a fork, and survive whoever is killed. Names are kept without
  * their directory. Threads: any; a spin lock, which the one who cuts the power opens by force. */
@@ -198,14 +198,17 @@ static int note_sync(int fd)
     if (len <= 0)
         return 0;
     path[len] = '\0';
+    /* A log may have zeros behind its end, to be written over: only what lies before the writer counts. */
+    const off_t at = lseek(fd, 0, SEEK_CUR);
+    const off_t end = at > 0 && at < info.st_size ? at : info.st_size;
     lock_notes(power);
     const char *name = name_inside(power, path);
     if (strcmp(path, power->directory) == 0) {
         sync_names(power);
     } else if (name && S_ISREG(info.st_mode)) {
         struct note *note = find_note(power, name, true);
-        if (note->synced_bytes < info.st_size)
-            note->synced_bytes = info.st_size;
+        if (note->synced_bytes < end)
+            note->synced_bytes = end;
     }
     unlock_notes(power);
     return 0;
