@@ -473,6 +473,11 @@ const struct collection *catalog_find_by_id(const struct request *request, uint3
     return found ? found : transaction_adopted_by_id(request->transaction, id);
 }
 
+uint64_t catalog_number(const struct request *request)
+{
+    return request->catalog->number;
+}
+
 const struct index *collection_index(const struct collection *collection, bytes name)
 {
     for (size_t i = 0; i < collection->index_count; i++) {

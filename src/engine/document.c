@@ -275,3 +275,19 @@ void document_release(struct request *request, struct document *document)
         storage_value_release(request->storage, &document->pin);
     document->bson = BYTES_NONE;
 }
+
+/* Dates are looked for in the document, as in one that is older than every rule. */
+time_ms document_deadline(const struct collection *collection, const struct document *document,
+                          struct arena *arena)
+{
+    const struct expiry_policy *policy = &collection->policy;
+    const struct stamp stamp = { .written_at_s = document->written_at_s,
+                                 .own_ttl = document->own_ttl };
+
+    if (policy->default_ttl == TTL_OFF && policy->rule_count == 0)
+        return TIME_NEVER;
+    arena_position mark = arena_mark(arena);
+    time_ms deadline = expiry_deadline(policy, &stamp, document->bson, arena);
+    arena_release(arena, mark);
+    return deadline;
+}

@@ -32,6 +32,10 @@ struct document {
 MUST_USE status document_read(struct request *request, const struct collection *collection,
                               struct document_key key, struct document *out);
 void document_release(struct request *request, struct document *document);
+/* The first moment at which the living document will be dead under the policy of today; TIME_NEVER if there is none. What
+ * it needs of the arena is given back. */
+time_ms document_deadline(const struct collection *collection, const struct document *document,
+                          struct arena *arena);
 
 enum write_kind { WRITE_INSERT, WRITE_REPLACE, WRITE_UPSERT, WRITE_DELETE };
 

@@ -456,6 +456,11 @@ static status show(struct find *f, bytes *out)
 /* Of the document that lies there; its own form is shown already. */
 static void fill_row(const struct find *f, struct find_row *out)
 {
+    time_ms *earliest = f->wanted.earliest_death;
+
+    if (earliest)
+        *earliest = expiry_earlier(
+            *earliest, document_deadline(f->wanted.collection, &f->document, f->scratch));
     out->key = f->document.key;
     out->bson = f->document.bson;
     out->seq = f->document.seq;
@@ -503,7 +508,8 @@ static status take_row(struct find *f, struct find_row *out, bool *is_wanted_out
     if (*is_wanted_out && f->branches.count)
         TRY(is_of_branch(f, out->document, is_wanted_out));
     f->explain.matched += *is_wanted_out;
-    fill_row(f, out);
+    if (*is_wanted_out)
+        fill_row(f, out);
     return STATUS_OK;
 }
 

@@ -74,6 +74,8 @@ struct find_request {
     /* Asked now and then; a failure ends the find with it. */
     status (*go_on)(void *context);
     void *context;
+    /* Lowered to the first moment at which the document of a row that was given will be dead; may be NULL. */
+    time_ms *earliest_death;
     const struct geometry_ring *ring; /* for the finder itself */
 };
 

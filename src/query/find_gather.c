@@ -25,6 +25,7 @@ struct tester {
     struct matching matching;
     void *worker;
     uint64_t matched;
+    time_ms earliest_death;
 };
 
 /* ---- testers ---------------------------------------------------------------------------------------- */
@@ -38,7 +39,11 @@ static void close_tester(void *owner)
 {
     struct tester *tester = owner;
 
+    time_ms *earliest = tester->gathering->wanted->earliest_death;
+
     tester->gathering->matched += tester->matched;
+    if (earliest)
+        *earliest = expiry_earlier(*earliest, tester->earliest_death);
     if (tester->worker) {
         const status s = tester->gathering->gather->close(tester->worker);
         if (tester->gathering->closed.code == OK)
@@ -57,6 +62,7 @@ static status open_tester(void *context, void **out)
     if (!tester)
         return no_memory();
     tester->gathering = gathering;
+    tester->earliest_death = TIME_NEVER;
     tester->scratch = arena_open(LIMIT_QUERY_ROW_BYTES);
     if (!tester->scratch) {
         memory_give(tester);
@@ -91,6 +97,10 @@ static status judge(void *owner, const struct document *document, bool *out)
     if (!is_wanted)
         return STATUS_OK;
     tester->matched++;
+    if (wanted->earliest_death)
+        tester->earliest_death =
+            expiry_earlier(tester->earliest_death,
+                           document_deadline(wanted->collection, document, tester->scratch));
     return gather->take(tester->worker, document, shown);
 }
 

@@ -216,6 +216,11 @@ static struct value find_plain(bytes document, bytes path)
     return path.len ? (struct value){ .type = VALUE_MISSING } : value;
 }
 
+struct value pipeline_element(const struct stage *unwind, bytes row)
+{
+    return find_plain(row, unwind->name);
+}
+
 /* The row with the array replaced by one element, and perhaps its position. */
 static status put_element(struct pipeline_run *run, struct operator* o, struct value element,
                           int64_t position, bytes *out)
@@ -497,6 +502,45 @@ void pipeline_close(struct pipeline_run *run)
     }
     zone_memo_close(&run->zones);
     run->count = 0;
+}
+
+/* ---- what is known of it ---------------------------------------------------------------------------- */
+
+static bool is_mixing(enum stage_kind kind)
+{
+    return kind == STAGE_GROUP || kind == STAGE_COUNT || kind == STAGE_FACET ||
+           kind == STAGE_BUCKETS || kind == STAGE_WINDOW || kind == STAGE_DENSIFY;
+}
+
+bool pipeline_mixes(const struct pipeline *pipeline)
+{
+    for (size_t i = 0; i < pipeline->count; i++) {
+        if (is_mixing(pipeline->stages[i].kind))
+            return true;
+    }
+    return false;
+}
+
+bool pipeline_joins(const struct pipeline *pipeline)
+{
+    for (size_t i = 0; i < pipeline->count; i++) {
+        enum stage_kind kind = pipeline->stages[i].kind;
+        if (kind == STAGE_LOOKUP || kind == STAGE_GRAPH_LOOKUP || kind == STAGE_UNION)
+            return true;
+    }
+    return false;
+}
+
+uint64_t pipeline_most(const struct pipeline *pipeline)
+{
+    for (size_t i = pipeline->count; i > 0; i--) {
+        const struct stage *stage = &pipeline->stages[i - 1];
+        if (stage->kind == STAGE_LIMIT || stage->kind == STAGE_SAMPLE)
+            return stage->count;
+        if (stage->kind == STAGE_UNWIND || stage->kind == STAGE_UNION || is_mixing(stage->kind))
+            return 0;
+    }
+    return 0;
 }
 
 /* ---- what a find can do before ---------------------------------------------------------------------- */

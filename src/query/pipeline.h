@@ -95,6 +95,15 @@ struct pipeline {
     size_t count;
 };
 
+/* Has it stages whose rows are made of several documents of the source, so that pipeline_origin() does not tell them? */
+bool pipeline_mixes(const struct pipeline *pipeline);
+/* Or of documents of other collections? */
+bool pipeline_joins(const struct pipeline *pipeline);
+/* What a row has where STAGE_UNWIND has put an element, if it is still there. */
+struct value pipeline_element(const struct stage *unwind, bytes row);
+/* How many rows it gives at most, because of a limit; 0: any number. */
+uint64_t pipeline_most(const struct pipeline *pipeline);
+
 /* What the beginning of a pipeline asks of its source. */
 struct pipeline_front {
     const struct match *match; /* NULL: nothing */
@@ -110,11 +119,16 @@ MUST_USE status pipeline_front(const struct pipeline *pipeline, struct arena *ar
 
 struct pipeline_source;
 
+enum pipeline_foreign_how {
+    FOREIGN_ANY_ORDER = 1, /* they may come in any order, and all of them will be taken */
+    FOREIGN_IS_ORIGIN = 2, /* pipeline_origin() tells them; otherwise they are hidden in a row */
+};
+
 /* Documents of other collections. */
 struct pipeline_foreign {
     /* Those that fulfil `match`, which may be NULL; formulas in it are computed with `formulas`. Nothing is found
-     * in a collection that is not there. is_any_order: they may come in any order, and all of them will be taken. */
-    status (*open)(void *context, bytes name, const struct match *match, bool is_any_order,
+     * in a collection that is not there. `how`: see below. */
+    status (*open)(void *context, bytes name, const struct match *match, unsigned how,
                    const struct formula_run *formulas, struct pipeline_source *out);
     /* What it costs to look at all its documents, in the time that one of the usual size takes; UINT64_MAX: unknown. */
     status (*weigh)(void *context, bytes name, uint64_t *out);
@@ -145,6 +159,7 @@ struct pipeline_source {
     status (*place)(void *context, struct arena *arena, bytes *out);
     void *context;
     bool is_everything; /* all documents of a collection are looked at for it */
+    bool is_inner;      /* of stages whose rows become part of another one */
     uint64_t wanted;    /* rows that will be asked of the run at most; 0: unknown */
     const struct pipeline_foreign *foreign; /* NULL: there are no other collections */
     struct pipeline_share share;            /* zero: as much as the number of stages allows */

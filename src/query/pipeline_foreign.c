@@ -30,6 +30,7 @@ static status open_inner(struct pipeline_run *run, struct operator* o,
     const struct pipeline_source source = { .next = nothing,
                                             .wanted = o->stage->kind == STAGE_UNION ? 0
                                                                                     : UINT64_MAX,
+                                            .is_inner = true,
                                             .foreign = run->source.foreign,
                                             .share = run->share,
                                             .disk = run->source.disk };
@@ -89,7 +90,7 @@ static status next_of_list(void *context, bytes *document_out, bool *has_out)
 }
 
 status foreign_open(struct pipeline_run *run, struct operator* o, const struct match *match,
-                    bool is_any_order)
+                    unsigned how)
 {
     const struct pipeline_foreign *foreign = run->source.foreign;
 
@@ -101,8 +102,7 @@ status foreign_open(struct pipeline_run *run, struct operator* o, const struct m
     }
     if (!foreign)
         return STATUS_OK;
-    TRY(foreign->open(foreign->context, o->stage->from, match, is_any_order, &run->formulas,
-                      &o->foreign));
+    TRY(foreign->open(foreign->context, o->stage->from, match, how, &run->formulas, &o->foreign));
     o->is_foreign_open = true;
     return STATUS_OK;
 }
@@ -238,7 +238,7 @@ static status try_value(struct pipeline_run *run, struct operator* o, bool *is_e
                          &both[0]));
     both[1] = o->inner_match;
     TRY(match_join(o->scratch, MATCH_AND, both, o->inner_match ? 2 : 1, &match));
-    TRY(foreign_open(run, o, match, false));
+    TRY(foreign_open(run, o, match, 0));
     *is_everything_out = o->foreign.is_everything;
     foreign_end(run, o);
     return STATUS_OK;
@@ -278,9 +278,21 @@ static status take_origin(struct pipeline_run *run, const struct operator* o)
     return STATUS_OK;
 }
 
+/* Are the rows of a union known by what they were made of, whatever follows? */
+static bool is_told(const struct pipeline_run *run, const struct operator* o)
+{
+    if (o->stage->kind != STAGE_UNION || run->source.is_inner)
+        return false;
+    for (size_t i = 0; i < run->count; i++) {
+        if (pipeline_mixes(&(struct pipeline){ .stages = run->operators[i].stage, .count = 1 }))
+            return false;
+    }
+    return !o->stage->inner || !pipeline_mixes(o->stage->inner);
+}
+
 static status begin_inner(struct pipeline_run *run, struct operator* o, const struct match *match)
 {
-    TRY(foreign_open(run, o, match, false));
+    TRY(foreign_open(run, o, match, is_told(run, o) ? FOREIGN_IS_ORIGIN : 0));
     if (o->inner_count)
         pipeline_restart(o->inners[0], &o->foreign);
     return STATUS_OK;

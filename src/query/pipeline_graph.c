@@ -140,7 +140,7 @@ static status step(struct search *search, int64_t depth)
                   match_join(match_arena, MATCH_AND, both, o->stage->match ? 2 : 1, &match)));
     search->frontier = NULL;
     search->frontier_count = search->frontier_room = 0;
-    TRY(foreign_open(search->run, o, match, false));
+    TRY(foreign_open(search->run, o, match, 0));
     for (;;) {
         TRY(o->foreign.next(o->foreign.context, &row, &has_row));
         if (!has_row)

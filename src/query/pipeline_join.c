@@ -535,7 +535,7 @@ static status ask(struct join *join)
     if (!is_scan && values > LIMIT_QUERY_RANGES) /* more than one plan may have */
         values = mark_wanted(join, LIMIT_QUERY_RANGES);
     TRY(ask_for(join, values, is_scan, &match));
-    TRY(foreign_open(join->run, o, match, true));
+    TRY(foreign_open(join->run, o, match, FOREIGN_ANY_ORDER));
     o->is_hashed = is_scan || o->foreign.is_everything;
     status s = take_documents(join);
     foreign_end(join->run, o);

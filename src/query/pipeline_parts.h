@@ -97,9 +97,9 @@ MUST_USE status foreign_open_stages(struct pipeline_run *run, struct operator* o
 void foreign_end(struct pipeline_run *run, struct operator* operator);
 MUST_USE status pull_lookup(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 MUST_USE status pull_union(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
-/* The documents of the other collection for which the match holds; in any order, if that is faster. */
+/* The documents of the other collection for which the match holds; `how` as in pipeline_foreign. */
 MUST_USE status foreign_open(struct pipeline_run *run, struct operator* operator,
-                             const struct match * match, bool is_any_order);
+                             const struct match * match, unsigned how);
 /* The value at `path` is one of these, which are sorted for it. */
 MUST_USE status foreign_match_in(struct arena *arena, const struct collation *by, bytes path,
                                  struct value *values, size_t count, const struct match **out);

@@ -109,6 +109,39 @@ test("what expires is gone from lookups, unions and outputs at its time", async 
     equal(await db.collection(copy).find().toArray(), [{ _id: 2, of: 1 }]);
 });
 
+eachRow(
+    "each batch is made of those who live at its own time (B-3, B-4)",
+    [
+        {
+            why: "groups",
+            stages: () => [{ $group: { _id: "$g", n: { $sum: 1 } } }, { $sort: { _id: 1 } }],
+            want: [{ _id: 1, n: 2 }, { _id: 2, n: 1 }, { _id: 3, n: 1 }],
+        },
+        {
+            why: "documents that were looked up, one by one",
+            stages: (from) => [
+                { $match: { _id: 1 } },
+                { $lookup: { from, localField: "no", foreignField: "no", as: "o" } },
+                { $unwind: "$o" },
+                { $sort: { "o._id": 1 } },
+                { $project: { o: "$o._id" } },
+            ],
+            want: [{ _id: 1, o: 1 }, { _id: 1, o: 3 }, { _id: 1, o: 5 }],
+        },
+    ],
+    async ({ stages, want }) => {
+        const dying = db.collection(newName());
+        await dying.createIndex({ at: 1 }, { expireAfterSeconds: 10 });
+        const at = new Date(await server.advance(0));
+        await dying.insertMany([1, 2, 3, 4, 5, 6].map((n) => ({ _id: n, g: Math.ceil(n / 2), ...(n % 2 ? {} : { at }) })));
+        const cursor = dying.aggregate(stages(dying.collectionName), { batchSize: 1 });
+        const rows = [await cursor.next()];
+        await server.advance(10000);
+        for await (const row of cursor) rows.push(row);
+        equal(rows, want);
+    },
+);
+
 test("outputs are written where they belong", async () => {
     const source = await filled([{ _id: 1, n: 1 }, { _id: 2, n: 2 }]);
     const target = newName();

@@ -102,13 +102,13 @@ static status next_document(void *context, bytes *document_out, bool *has_out)
 }
 
 /* Any other collection has the document twice, whatever is asked of it. */
-static status open_other(void *context, bytes name, const struct match *match, bool is_any_order,
+static status open_other(void *context, bytes name, const struct match *match, unsigned how,
                          const struct formula_run *formulas, struct pipeline_source *out)
 {
     struct source *other = context;
 
     (void)name;
-    (void)is_any_order;
+    (void)how;
     (void)match;
     (void)formulas;
     other->left = 2;

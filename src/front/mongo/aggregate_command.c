@@ -3,13 +3,16 @@
  * What the front of the pipeline asks (a condition, an order) is asked of the finder. If only stages follow
  * that look at one document at a time, each batch goes on behind the position of the one before, like a
  * find. Otherwise everything is computed for the first batch, and what does not fit waits with the cursor, and with
- * the document it came from, if it came from one: a row whose document has died meanwhile is not given any more. Documents that were looked up for a row that waits are not looked at again.
+ * the document it came from, if it came from one: a row whose document has died meanwhile is not given any more. Where
+ * rows are made of other documents too, the first of those deaths is noted. Once it has come, or the catalog has changed,
+ * everything is computed anew, and rows that were given are left out by what they are (given.h).
  *
  * Threads: the command's that runs the batch. Start reading at serve_aggregate(). */
 #include "front/mongo/aggregate.h"
 #include "front/mongo/collating.h"
 #include "front/mongo/explain.h"
 #include "front/mongo/foreign.h"
+#include "front/mongo/given.h"
 #include "front/mongo/handlers.h"
 #include "front/mongo/hint.h"
 #include "front/mongo/origin.h"
@@ -34,6 +37,13 @@ struct aggregating {
     bool is_over, is_later;
     bool may_use_disk;
     struct waiting_rows *waiting;
+    struct arena *waiting_memory;
+    /* Rows made of documents that their origin does not tell: until when they are right, and under which catalog. */
+    bool is_mixed, is_source_mixed;
+    time_ms right_until;
+    uint64_t catalog_number;
+    struct given_rows *given; /* what was given before it was computed anew; NULL: it was not */
+    uint64_t given_count, kept_count, most;
     /* During a batch. */
     struct command *command;
     struct select *select;
@@ -69,16 +79,18 @@ static status spec_of(struct aggregating *aggregating, const struct collection *
     struct hint hint;
 
     TRY(hint_read(aggregating->command, collection, aggregating->hint, &hint));
-    *out = (struct select_spec){ .collection = collection,
-                                 .condition = aggregating->condition,
-                                 .order = aggregating->front.order,
-                                 .by = hint.by,
-                                 .hint = hint.index,
-                                 .is_reverse = hint.is_reverse,
-                                 .is_one_pass = gathers_all(aggregating),
-                                 .wanted = aggregating->front.wanted,
-                                 .after = bytes_of(aggregating->position.data,
-                                                   aggregating->position.len) };
+    *out = (struct select_spec){
+        .collection = collection,
+        .condition = aggregating->condition,
+        .order = aggregating->front.order,
+        .by = hint.by,
+        .hint = hint.index,
+        .is_reverse = hint.is_reverse,
+        .is_one_pass = gathers_all(aggregating),
+        .earliest_death = aggregating->is_source_mixed ? &aggregating->right_until : NULL,
+        .wanted = aggregating->front.wanted,
+        .after = bytes_of(aggregating->position.data, aggregating->position.len)
+    };
     return STATUS_OK;
 }
 
@@ -197,7 +209,8 @@ static status open_run(struct aggregating *aggregating, struct command *command)
     aggregating->origin = buffer_in(aggregating->work);
     aggregating->formulas = condition_run(command, aggregating->condition, aggregating->work);
     aggregating->formulas.score = &aggregating->row.score;
-    TRY(foreign_make(command, aggregating->work, source.disk, &aggregating->foreign));
+    TRY(foreign_make(command, aggregating->work, source.disk, &aggregating->right_until,
+                     &aggregating->foreign));
     source.foreign = foreign_sources(aggregating->foreign);
     if (!is_list)
         TRY(open_select(aggregating));
@@ -305,21 +318,40 @@ static bool is_resumed_over(void *state)
 static status keep_row(struct aggregating *aggregating, bytes document)
 {
     struct waiting_row row = { .document = document };
+    bool was_given = false;
 
     TRY(pipeline_origin(aggregating->run, &row.origin));
+    if (aggregating->given)
+        TRY(given_comes_again(aggregating->given, &row, &was_given));
+    if (was_given)
+        return STATUS_OK;
+    aggregating->kept_count++;
     return waiting_add(aggregating->waiting, row);
 }
 
-static status compute_all(struct command *command, struct aggregating *aggregating,
-                          struct arena *arena)
+/* With a limit there are never more than that, though others take the place of those that died. */
+static bool is_enough(const struct aggregating *aggregating)
+{
+    return aggregating->given && aggregating->most > 0 &&
+           aggregating->given_count + aggregating->kept_count >= aggregating->most;
+}
+
+static status compute_all(struct command *command, struct aggregating *aggregating)
 {
     bytes document;
     bool has = true;
     status s;
 
-    TRY(waiting_open(arena, command->face->directory, &aggregating->waiting));
+    aggregating->right_until = TIME_NEVER;
+    aggregating->catalog_number = catalog_number(&command->request);
+    aggregating->kept_count = 0;
+    aggregating->rest = aggregating->documents;
+    aggregating->waiting_memory = arena_open(LIMIT_CURSOR_BYTES);
+    if (!aggregating->waiting_memory)
+        return status_of(OUT_OF_MEMORY, "there is no memory for a cursor");
+    TRY(waiting_open(aggregating->waiting_memory, command->face->directory, &aggregating->waiting));
     TRY_GOTO(open_run(aggregating, command), done);
-    while (has) {
+    while (has && !is_enough(aggregating)) {
         TRY_GOTO(next_row(aggregating, &document, &has), done);
         if (has)
             TRY_GOTO(keep_row(aggregating, document), done);
@@ -328,6 +360,50 @@ done:
     s = fault_keep(command->arena, &command->fault, s);
     close_run(aggregating, false);
     return s;
+}
+
+static void forget_waiting(struct aggregating *aggregating)
+{
+    waiting_close(aggregating->waiting);
+    if (aggregating->waiting_memory)
+        arena_close(aggregating->waiting_memory);
+    aggregating->waiting = NULL;
+    aggregating->waiting_memory = NULL;
+}
+
+/* The rows that were given from the ones that wait are known from now on. */
+static status remember_given(struct aggregating *aggregating)
+{
+    struct waiting_row row;
+    bool has = true;
+
+    if (!aggregating->given)
+        TRY(given_open(aggregating->pipeline, &aggregating->given));
+    waiting_rewind(aggregating->waiting);
+    while (has) {
+        TRY(waiting_next(aggregating->waiting, &row, &has));
+        if (has)
+            TRY(given_add(aggregating->given, &row));
+    }
+    given_begin(aggregating->given);
+    return STATUS_OK;
+}
+
+/* Each batch has its own now: what was made of documents that are dead by then is made without them. */
+static status begin_waiting(void *state, struct command *command)
+{
+    struct aggregating *aggregating = state;
+    const struct request *request = &command->request;
+
+    if (!aggregating->is_later || !aggregating->is_mixed || request->transaction ||
+        (aggregating->catalog_number == catalog_number(request) &&
+         !expiry_is_due(aggregating->right_until, request->now)))
+        return STATUS_OK;
+    status s = remember_given(aggregating);
+    if (s.code != OK) /* its words belong to the cursor */
+        return status_fail(command->arena, s.code, "%s", s.message);
+    forget_waiting(aggregating);
+    return compute_all(command, aggregating);
 }
 
 static status next_waiting(void *state, struct command *command, bytes *document_out, bool *has_out)
@@ -340,6 +416,7 @@ static status next_waiting(void *state, struct command *command, bytes *document
         if (!*has_out)
             return STATUS_OK;
         is_living = true;
+        aggregating->given_count++;
         if (aggregating->is_later)
             TRY(row_origin_lives(command, row.origin, &is_living));
         *document_out = row.document;
@@ -366,12 +443,17 @@ static void end_waiting(void *state, struct command *command)
 
 static bool is_waiting_over(void *state)
 {
-    return waiting_is_over(((struct aggregating *)state)->waiting);
+    const struct aggregating *aggregating = state;
+
+    return !aggregating->waiting || waiting_is_over(aggregating->waiting);
 }
 
 static void drop_waiting(void *state)
 {
-    waiting_close(((struct aggregating *)state)->waiting);
+    struct aggregating *aggregating = state;
+
+    forget_waiting(aggregating);
+    given_close(aggregating->given);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
@@ -507,6 +589,9 @@ static status parse(struct command *command, struct arena *arena, const struct a
     aggregating->is_resumable = !aggregating->is_list && aggregating->front.wanted == 0;
     for (size_t i = aggregating->front.stage_count; i < aggregating->pipeline->count; i++)
         aggregating->is_resumable &= is_by_document(aggregating->pipeline->stages[i].kind);
+    aggregating->is_source_mixed = pipeline_mixes(aggregating->pipeline);
+    aggregating->is_mixed = aggregating->is_source_mixed || pipeline_joins(aggregating->pipeline);
+    aggregating->most = pipeline_most(aggregating->pipeline);
     if (command->explain) {
         TRY(arena_copy(command->explain->arena, stages, &command->explain->stages));
         command->explain->found_stages = aggregating->front.stage_count;
@@ -528,13 +613,14 @@ status aggregate_open(struct command *command, const struct aggregate_wish *wish
         TRY(view_resolve(command, wish->stream.name, &view));
     TRY(parse(command, stream_arena(stream), wish, &view, aggregating));
     if (!aggregating->is_resumable || aggregating->collection_id == 0 || aggregating->output) {
-        source = (struct stream_source){ .next = next_waiting,
+        source = (struct stream_source){ .begin = begin_waiting,
+                                         .next = next_waiting,
                                          .end = end_waiting,
                                          .is_over = is_waiting_over,
                                          .drop = drop_waiting,
                                          .state = aggregating };
         stream_set_source(stream, &source);
-        TRY(compute_all(command, aggregating, stream_arena(stream)));
+        TRY(compute_all(command, aggregating));
         aggregating->is_later = wish->stream.batch_size == 0; /* the first batch is not one */
         if (aggregating->output && !command->explain)
             TRY(output_write(command, aggregating->output, take_row, aggregating));

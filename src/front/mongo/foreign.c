@@ -22,6 +22,7 @@ struct opening {
     struct buffer origin;
     uint32_t collection_id;
     struct pipeline_run *run; /* of the stages of a view */
+    unsigned how;
     /* What is asked of the rows of a view with variables of those who look it up; the stages have their own. */
     struct condition after;
 };
@@ -30,6 +31,7 @@ struct foreign {
     struct command *command;
     struct arena *arena;
     const char *disk;
+    time_ms *earliest_death;
     struct opening *idle, *busy;
     unsigned depth; /* openings that are busy */
     struct pipeline_foreign sources;
@@ -137,6 +139,17 @@ struct row_score row_origin_score(bytes origin)
     return head.score;
 }
 
+bytes row_origin_name(struct buffer *buffer, bytes origin)
+{
+    struct origin_head head;
+
+    memcpy(&head, origin.data, sizeof(head));
+    buffer->len = 0;
+    buffer_append_u32(buffer, head.collection_id);
+    buffer_append(buffer, bytes_from(origin, sizeof(head)));
+    return bytes_of(buffer->data, buffer->len);
+}
+
 /* A document that was made after the row was is another one, even if it has the same key. */
 status row_origin_lives(struct command *command, bytes origin, bool *out)
 {
@@ -233,12 +246,14 @@ static status next_of_view(void *context, bytes *document_out, bool *has_out)
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-static status open_stored(struct opening *opening, const struct collection *collection,
-                          bool is_any_order)
+static status open_stored(struct opening *opening, const struct collection *collection)
 {
+    const bool is_hidden = !(opening->how & FOREIGN_IS_ORIGIN);
     const struct select_spec spec = { .collection = collection,
                                       .condition = &opening->condition,
-                                      .is_one_pass = is_any_order };
+                                      .earliest_death = is_hidden ? opening->foreign->earliest_death
+                                                                  : NULL,
+                                      .is_one_pass = opening->how & FOREIGN_ANY_ORDER };
 
     if (!collection)
         return STATUS_OK;
@@ -267,6 +282,7 @@ static status open_view(struct opening *opening, const struct view *view,
     struct pipeline_source source = { .next = next_stored,
                                       .origin = origin_of_stored,
                                       .context = opening,
+                                      .is_inner = !(opening->how & FOREIGN_IS_ORIGIN),
                                       .foreign = &opening->foreign->sources,
                                       .disk = opening->foreign->disk };
     struct command *command = &opening->command;
@@ -299,11 +315,14 @@ static status open_view(struct opening *opening, const struct view *view,
         front.order = NULL;
     }
     opening->condition.match = front.match;
-    TRY(open_stored(opening, view->collection, false));
+    opening->how &= ~(unsigned)FOREIGN_ANY_ORDER;
+    if (pipeline_mixes(&whole))
+        opening->how &= ~(unsigned)FOREIGN_IS_ORIGIN;
+    TRY(open_stored(opening, view->collection));
     return pipeline_open(&whole, front.stage_count, &source, &own, command->arena, &opening->run);
 }
 
-static status open_foreign(void *context, bytes name, const struct match *match, bool is_any_order,
+static status open_foreign(void *context, bytes name, const struct match *match, unsigned how,
                            const struct formula_run *formulas, struct pipeline_source *out)
 {
     struct foreign *foreign = context;
@@ -323,14 +342,15 @@ static status open_foreign(void *context, bytes name, const struct match *match,
     random_secret(&opening->condition.random, sizeof(opening->condition.random));
     opening->condition.match = match;
     opening->condition.collation = formulas->collation;
+    opening->how = how;
     status s = view_resolve(&opening->command, name, &view);
     if (s.code == OK && view.is_view) {
         s = open_view(opening, &view, formulas);
         out->next = next_of_view;
         out->origin = origin_of_view;
     } else if (s.code == OK) {
-        s = open_stored(opening, view.collection, is_any_order);
-        out->gather = is_any_order ? gather_stored : NULL;
+        s = open_stored(opening, view.collection);
+        out->gather = how & FOREIGN_ANY_ORDER ? gather_stored : NULL;
         out->is_everything = opening->select && select_explain(opening->select)->is_everything;
     }
     s = tell(opening, s);
@@ -366,12 +386,13 @@ static void close_foreign(void *context, struct pipeline_source *source)
 /* ---- all of them ------------------------------------------------------------------------------------ */
 
 status foreign_make(struct command *command, struct arena *arena, const char *disk,
-                    struct foreign **out)
+                    time_ms *earliest_death, struct foreign **out)
 {
     TRY(ARENA_NEW(arena, 1, out));
     (*out)->command = command;
     (*out)->arena = arena;
     (*out)->disk = disk;
+    (*out)->earliest_death = earliest_death;
     (*out)->sources = (struct pipeline_foreign){
         .open = open_foreign, .weigh = weigh_foreign, .close = close_foreign, .context = *out
     };

@@ -15,10 +15,13 @@ MUST_USE status row_origin(struct buffer *buffer, uint32_t collection_id,
 struct row_score row_origin_score(bytes origin);
 MUST_USE status row_origin_lives(struct command *command, bytes origin, bool *out);
 
-/* In `arena`; give it back with foreign_close. It judges documents for the moment of the command. */
-/* `disk` as in pipeline_source. */
+/* The document that it names, whatever of it was seen: for telling whether two rows are of the same one. */
+bytes row_origin_name(struct buffer *buffer, bytes origin);
+
+/* In `arena`; give it back with foreign_close. It judges documents for the moment of the command. `disk` as in
+ * pipeline_source; *earliest_death as in struct find_request, of those that become part of rows. */
 MUST_USE status foreign_make(struct command *command, struct arena *arena, const char *disk,
-                             struct foreign **out);
+                             time_ms *earliest_death, struct foreign **out);
 /* For pipeline_source.foreign; as long as it is open. */
 const struct pipeline_foreign *foreign_sources(struct foreign *foreign);
 void foreign_close(struct foreign *foreign);

@@ -108,6 +108,7 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                                             .after = spec->after,
                                             .rest = spec->rest,
                                             .keeps_rest = spec->keeps_rest,
+                                            .earliest_death = spec->earliest_death,
                                             .wanted = spec->wanted,
                                             .is_reverse = spec->is_reverse,
                                             .is_one_pass = spec->is_one_pass,
@@ -250,6 +251,8 @@ status select_count(struct command *command, const struct select_spec *spec, uin
     if (explain_is_plan_only(command))
         return STATUS_OK;
     status s = with_plan(select, find_count(&select->wanted, out, &done));
+    if (spec->earliest_death) /* those who were counted are not known */
+        *spec->earliest_death = command->request.now;
     struct command_work *work = &command->work;
     work->keys += done.rows;
     work->documents += done.documents;

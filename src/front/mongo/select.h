@@ -22,6 +22,7 @@ struct select_spec {
     uint64_t wanted;              /* rows that will be asked for at most; 0: unknown */
     const struct find_rest *rest; /* of such a walk; NULL: none */
     bool keeps_rest;              /* select_keep_rest will be called */
+    time_ms *earliest_death;      /* see struct find_request */
     bytes after; /* a position of an earlier walk with the same wishes; empty: from the beginning */
 };
 

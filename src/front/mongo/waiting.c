@@ -17,8 +17,8 @@ struct waiting_rows {
     struct arena *arena;
     const char *directory;
     size_t listed_bytes;
-    struct listed *first, **last;
-    uint64_t spooled; /* rows on disk that were not given yet */
+    struct listed *all, *first, **last;
+    uint64_t added, given;
     struct spool *spool;
     struct spool_reader *reader;
     struct arena *record; /* of the one that is being written */
@@ -31,7 +31,7 @@ status waiting_open(struct arena *arena, const char *directory, struct waiting_r
     TRY(ARENA_NEW(arena, 1, &rows));
     rows->arena = arena;
     rows->directory = directory;
-    rows->last = &rows->first;
+    rows->last = &rows->all;
     *out = rows;
     return STATUS_OK;
 }
@@ -60,6 +60,8 @@ static status list_row(struct waiting_rows *rows, struct waiting_row row)
     TRY(arena_copy(rows->arena, row.origin, &listed->row.origin));
     *rows->last = listed;
     rows->last = &listed->next;
+    if (!rows->first)
+        rows->first = listed;
     rows->listed_bytes += row.document.len + row.origin.len + sizeof(*listed);
     return STATUS_OK;
 }
@@ -76,6 +78,7 @@ status waiting_add(struct waiting_rows *rows, struct waiting_row row)
     struct buffer record;
     bytes whole;
 
+    rows->added++;
     if (!rows->spool && rows->listed_bytes + row.document.len < MEMORY_BYTES)
         return list_row(rows, row);
     if (!rows->spool)
@@ -86,7 +89,6 @@ status waiting_add(struct waiting_rows *rows, struct waiting_row row)
     buffer_append(&record, row.origin);
     buffer_append(&record, row.document);
     TRY(buffer_finish(&record, &whole));
-    rows->spooled++;
     return spool_append(rows->spool, whole);
 }
 
@@ -94,7 +96,7 @@ status waiting_add(struct waiting_rows *rows, struct waiting_row row)
 
 bool waiting_is_over(const struct waiting_rows *rows)
 {
-    return !rows->first && rows->spooled == 0;
+    return rows->given == rows->added;
 }
 
 static status read_row(struct waiting_rows *rows, struct waiting_row *out)
@@ -106,7 +108,6 @@ static status read_row(struct waiting_rows *rows, struct waiting_row *out)
     if (!rows->reader)
         TRY(spool_read(rows->spool, 0, spool_end(rows->spool), &rows->reader));
     TRY(spool_next(rows->reader, &record, &has));
-    rows->spooled--;
     reader = reader_of(has ? record : BYTES_NONE);
     out->origin = reader_bytes(&reader, reader_u32(&reader));
     out->document = reader.rest;
@@ -119,9 +120,19 @@ status waiting_next(struct waiting_rows *rows, struct waiting_row *out, bool *ha
     *has_out = !waiting_is_over(rows);
     if (!*has_out)
         return STATUS_OK;
+    rows->given++;
     if (!rows->first)
         return read_row(rows, out);
     *out = rows->first->row;
     rows->first = rows->first->next;
     return STATUS_OK;
+}
+
+void waiting_rewind(struct waiting_rows *rows)
+{
+    spool_reader_close(rows->reader);
+    rows->reader = NULL;
+    rows->added = rows->given;
+    rows->given = 0;
+    rows->first = rows->all;
 }

@@ -21,5 +21,7 @@ MUST_USE status waiting_add(struct waiting_rows *rows, struct waiting_row row);
 /* Borrowed until the next call. */
 MUST_USE status waiting_next(struct waiting_rows *rows, struct waiting_row *out, bool *has_out);
 bool waiting_is_over(const struct waiting_rows *rows);
+/* Those that were given come once more, and nothing behind them. */
+void waiting_rewind(struct waiting_rows *rows);
 
 #endif

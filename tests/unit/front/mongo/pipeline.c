@@ -57,13 +57,13 @@ static status next_other(void *context, bytes *document_out, bool *has_out)
     return STATUS_OK;
 }
 
-static status open_other(void *context, bytes name, const struct match *match, bool is_any_order,
+static status open_other(void *context, bytes name, const struct match *match, unsigned how,
                          const struct formula_run *formulas, struct pipeline_source *out)
 {
     struct table *t = context;
     struct others *others;
 
-    (void)is_any_order;
+    (void)how;
     TRY(ARENA_NEW(t->cases.arena, 1, &others));
     *others = (struct others){ .table = t, .match = match, .formulas = *formulas };
     others->formulas.arena = t->cases.arena;

@@ -1,0 +1,136 @@
+/* Given: hashes of rows in order.
+ *
+ * Several rows may be the same by what they are, such as equal elements of an array: as many as were given are left out. The first entry of equal ones counts how many have come again.
+ *
+ * Keeps: 24 bytes for each row. Threads: the command's that runs the batch. */
+#include "front/mongo/given.h"
+
+#include <stdlib.h>
+
+#include "front/mongo/foreign.h"
+
+struct entry {
+    uint64_t hash[2];
+    uint64_t again; /* of the first of equal ones */
+};
+
+struct given_rows {
+    struct entry *entries;
+    size_t count, room;
+    struct arena *scratch;
+    const struct pipeline *pipeline;
+};
+
+status given_open(const struct pipeline *pipeline, struct given_rows **out)
+{
+    struct given_rows *given = memory_take_zeroed(1, sizeof(*given));
+
+    *out = given;
+    if (given)
+        given->scratch = arena_open(LIMIT_REQUEST_ARENA_BYTES);
+    if (given && given->scratch) {
+        given->pipeline = pipeline;
+        return STATUS_OK;
+    }
+    memory_give(given);
+    *out = NULL;
+    return status_of(OUT_OF_MEMORY, "there is no memory for a cursor");
+}
+
+void given_close(struct given_rows *given)
+{
+    if (!given)
+        return;
+    arena_close(given->scratch);
+    memory_give(given->entries);
+    memory_give(given);
+}
+
+static void name_elements(const struct given_rows *given, bytes document, struct buffer *name)
+{
+    for (size_t i = 0; i < given->pipeline->count; i++) {
+        const struct stage *stage = &given->pipeline->stages[i];
+        if (stage->kind != STAGE_UNWIND)
+            continue;
+        struct value element = pipeline_element(stage, document), id;
+        if (element.type == VALUE_DOCUMENT && document_find(value_document(element), "_id", &id))
+            element = id;
+        key_append_value(name, element, KEY_ASCENDING);
+    }
+}
+
+static status identify(struct given_rows *given, const struct waiting_row *row, struct entry *out)
+{
+    enum { SEED = 3, OTHER_SEED = 5 };
+    struct value id;
+
+    arena_reset(given->scratch);
+    struct buffer name = buffer_in(given->scratch);
+    if (row->origin.len > 0)
+        row_origin_name(&name, row->origin);
+    else if (document_find(row->document, "_id", &id))
+        key_append_value(&name, id, KEY_ASCENDING);
+    name_elements(given, row->document, &name);
+    if (name.is_failed)
+        return arena_exhausted(given->scratch);
+    const bytes whole = bytes_of(name.data, name.len);
+    *out = (struct entry){
+        .hash = {bytes_hash(whole, SEED), bytes_hash(whole, OTHER_SEED)}
+    };
+    return STATUS_OK;
+}
+
+status given_add(struct given_rows *given, const struct waiting_row *row)
+{
+    if (given->count == LIMIT_QUERY_SET_MEMBERS)
+        return status_fail(given->scratch, TOO_LARGE,
+                           "documents have expired since the cursor was opened, and it has given "
+                           "more than %d rows, the limit up to which it can go on without them: "
+                           "ask again",
+                           LIMIT_QUERY_SET_MEMBERS);
+    if (given->count == given->room) {
+        const size_t room = given->room ? given->room * 2 : 128;
+        struct entry *more = memory_resize(given->entries, room * sizeof(*more));
+        if (!more)
+            return status_of(OUT_OF_MEMORY, "there is no memory for a cursor");
+        given->entries = more;
+        given->room = room;
+    }
+    return identify(given, row, &given->entries[given->count++]);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return memcmp(((const struct entry *)a)->hash, ((const struct entry *)b)->hash,
+                  sizeof(((const struct entry *)a)->hash));
+}
+
+void given_begin(struct given_rows *given)
+{
+    if (given->count > 0)
+        qsort(given->entries, given->count, sizeof(*given->entries), compare);
+    for (size_t i = 0; i < given->count; i++)
+        given->entries[i].again = 0;
+}
+
+status given_comes_again(struct given_rows *given, const struct waiting_row *row, bool *out)
+{
+    size_t low = 0, high = given->count;
+    struct entry wanted;
+
+    *out = false;
+    TRY(identify(given, row, &wanted));
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(&given->entries[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == given->count)
+        return STATUS_OK;
+    struct entry *first = &given->entries[low];
+    *out = first->again < given->count - low && compare(&first[first->again], &wanted) == 0;
+    first->again += *out;
+    return STATUS_OK;
+}
