@@ -72,33 +72,38 @@ static int fail(enum exit_code code, const char *message)
     return code;
 }
 
-static bool find_command(const char *word, enum command *out)
-{
-    static const struct {
-        const char *word;
-        enum command command;
-    } commands[] = {
-        {"backup",         COMMAND_BACKUP       },
-        { "check",         COMMAND_CHECK        },
-        { "confirm-clock", COMMAND_CONFIRM_CLOCK},
-        { "export",        COMMAND_EXPORT       },
-        { "restore",       COMMAND_RESTORE      },
-        { "serve",         COMMAND_SERVE        }
-    };
+/* What one can ask for, in the order of the help. */
+static const struct command_row {
+    const char *word;
+    enum command command;
+    int (*run)(struct arena *, const struct config *);
+    const char *help;
+} commands[] = {
+    {"serve",          COMMAND_SERVE,         run_serve,         "run the server until SIGTERM or SIGINT"          },
+    { "check",         COMMAND_CHECK,         run_check,
+     "verify every invariant of a stopped database; exit 1 if one is broken"                                       },
+    { "backup",        COMMAND_BACKUP,        run_backup,        "copy the database, which may be served meanwhile"},
+    { "confirm-clock", COMMAND_CONFIRM_CLOCK, run_confirm_clock,
+     "tell a running server that its clock is right although it has leapt"                                         },
+    { "export",        COMMAND_EXPORT,        run_export,
+     "write all living documents, of one instant, to files; users stay"                                            },
+    { "restore",       COMMAND_RESTORE,       run_restore,
+     "make a data directory from a backup, comparing all checksums"                                                },
+};
 
+static const struct command_row *find_command(const char *word)
+{
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
-        if (strcmp(word, commands[i].word) == 0) {
-            *out = commands[i].command;
-            return true;
-        }
+        if (strcmp(word, commands[i].word) == 0)
+            return &commands[i];
     }
-    return false;
+    return NULL;
 }
 
 static int run(struct arena *arena, size_t argument_count, char *const *arguments)
 {
     const char *word = argument_count > 1 ? arguments[1] : "";
-    enum command command = COMMAND_SERVE;
+    const struct command_row *command = find_command(word);
     struct config config;
 
     if (strcmp(word, "--version") == 0) {
@@ -115,32 +120,18 @@ static int run(struct arena *arena, size_t argument_count, char *const *argument
         return print_commands(arena);
     if (strcmp(word, "operators") == 0)
         return print_operators(arena);
-    if (!find_command(word, &command))
+    if (!command)
         return fail(EXIT_USAGE,
                     argument_count > 1
                         ? arena_format(arena, "there is no command \"%s\"; see --help", word)
                         : "say what to do: mayfly serve, or see mayfly --help");
-    status s = config_read(arena, command, argument_count - 2, arguments + 2, &config);
+    status s = config_read(arena, command->command, argument_count - 2, arguments + 2, &config);
     if (s.code != OK)
         return fail(EXIT_USAGE, s.message);
     if (config.wants_help)
         return print_help(arena);
     umask(077); /* whatever is written is its owner's */
-    switch (command) {
-    case COMMAND_BACKUP:
-        return run_backup(arena, &config);
-    case COMMAND_CHECK:
-        return run_check(arena, &config);
-    case COMMAND_CONFIRM_CLOCK:
-        return run_confirm_clock(arena, &config);
-    case COMMAND_EXPORT:
-        return run_export(arena, &config);
-    case COMMAND_RESTORE:
-        return run_restore(arena, &config);
-    case COMMAND_SERVE:
-        return run_serve(arena, &config);
-    }
-    return EXIT_USAGE;
+    return command->run(arena, &config);
 }
 
 static int print_text(struct buffer *text)
@@ -158,25 +149,12 @@ static int print_help(struct arena *arena)
 {
     struct buffer text = buffer_in(arena);
 
-    buffer_append_text(&text,
-                       "mayfly: a document database where expired means gone\n\n"
-                       "mayfly serve [options]      run the server until SIGTERM or SIGINT\n");
-    config_describe(COMMAND_SERVE, &text);
-    buffer_append_text(&text, "\nmayfly check [options]      verify every invariant of a stopped "
-                              "database; exit 1 if one is broken\n");
-    config_describe(COMMAND_CHECK, &text);
-    buffer_append_text(
-        &text, "\nmayfly backup [options]     copy the database, which may be served meanwhile\n");
-    config_describe(COMMAND_BACKUP, &text);
-    buffer_append_text(&text, "\nmayfly confirm-clock [options]  tell a running server that its "
-                              "clock is right although it has leapt\n");
-    config_describe(COMMAND_CONFIRM_CLOCK, &text);
-    buffer_append_text(&text, "\nmayfly export [options]     write all living documents, of one "
-                              "instant, to files; users stay\n");
-    config_describe(COMMAND_EXPORT, &text);
-    buffer_append_text(&text, "\nmayfly restore [options]    make a data directory from a backup, "
-                              "comparing all checksums\n");
-    config_describe(COMMAND_RESTORE, &text);
+    buffer_append_text(&text, "mayfly: a document database where expired means gone\n");
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        const char *usage = arena_format(arena, "mayfly %s [options]", commands[i].word);
+        buffer_append_format(&text, "\n%-27s %s\n", usage, commands[i].help);
+        config_describe(commands[i].command, &text);
+    }
     buffer_append_text(&text,
                        "\nmayfly routes               list the operations of the Cosmos DB "
                        "API, and which of them are served\n"
