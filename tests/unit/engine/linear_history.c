@@ -20,11 +20,12 @@ enum event_kind { EVENT_WRITE, EVENT_DELETE, EVENT_READ };
 struct event {
     enum event_kind kind;
     int key;
-    int began, ended; /* ticks of one counter for all threads */
-    time_ms now;      /* of a read */
-    int version;      /* written or seen; 0: nothing */
-    uint64_t seq;     /* of a write or delete */
-    int64_t dies_ms;  /* of a write */
+    int began, ended;  /* ticks of one counter for all threads */
+    time_ms now;       /* of a read */
+    time_ms judged_by; /* writes are judged later than at `now`, when they are committed */
+    int version;       /* written or seen; 0: nothing */
+    uint64_t seq;      /* of a write or delete */
+    int64_t dies_ms;   /* of a write */
 };
 
 struct history {
@@ -67,6 +68,7 @@ static void write_one(struct history *h, struct request *request, struct event *
 
     if (is_delete && s.code == NOT_FOUND) {
         event->kind = EVENT_READ; /* it has seen that there is nothing */
+        event->judged_by = WORLD_START + world_now(&h->w);
         return;
     }
     CHECK_OK(s);
@@ -92,7 +94,7 @@ static void *run_member(void *owner)
         if (random_chance(&m->random, 10))
             world_pass(&h->w, (int64_t)random_below(&m->random, 900));
         struct request request = world_begin(&h->w);
-        event.now = request.now;
+        event.now = event.judged_by = request.now;
         if (event.kind == EVENT_READ)
             read_one(&request, &event);
         else
@@ -130,9 +132,10 @@ static bool is_explained(const struct history *h, const struct event *reader)
         if (write->kind == EVENT_READ || write->key != reader->key)
             continue;
         is_before_all &= write->ended > reader->began;
-        const bool is_alive = write->kind == EVENT_WRITE && reader->now < write->dies_ms;
-        const bool is_seen = reader->version != 0 ? write->version == reader->version && is_alive
-                                                  : !is_alive;
+        const bool is_write = write->kind == EVENT_WRITE;
+        const bool is_seen = reader->version != 0
+                                 ? write->version == reader->version && reader->now < write->dies_ms
+                                 : !is_write || write->dies_ms <= reader->judged_by;
         if (is_seen && is_candidate(h, write, reader))
             return true;
     }
