@@ -473,9 +473,9 @@ const struct collection *catalog_find_by_id(const struct request *request, uint3
     return found ? found : transaction_adopted_by_id(request->transaction, id);
 }
 
-uint64_t catalog_number(const struct request *request)
+uint64_t collection_writes(const struct collection *collection)
 {
-    return request->catalog->number;
+    return atomic_load(&collection->state->writes);
 }
 
 const struct index *collection_index(const struct collection *collection, bytes name)

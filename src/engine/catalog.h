@@ -112,8 +112,8 @@ bool catalog_has_database(const struct request *request, bytes name);
 MUST_USE status catalog_find(const struct request *request, bytes database, bytes name,
                              const struct collection **out);
 const struct collection *catalog_find_by_id(const struct request *request, uint32_t id);
-/* Of the picture that the request has: another one has another number. */
-uint64_t catalog_number(const struct request *request);
+/* Rises with whatever is written to its documents, once it can be seen: for telling whether something was. */
+uint64_t collection_writes(const struct collection *collection);
 const struct index *collection_index(const struct collection *collection, bytes name);
 /* The index by arrival; NULL if there is none. */
 const struct index *collection_arrivals(const struct collection *collection);

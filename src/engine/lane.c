@@ -138,6 +138,7 @@ void group_after_write(void *owner, bool is_written)
         for (size_t i = 0; i < engine->group.count; i++) {
             apply(&engine->group.deltas[i]);
             atomic_store(&engine->group.deltas[i].state->written_at, seen_at);
+            atomic_fetch_add(&engine->group.deltas[i].state->writes, 1);
         }
         pthread_mutex_unlock(&engine->figures_lock);
         atomic_store(&engine->durable_seq, atomic_load(&engine->assigned_seq));

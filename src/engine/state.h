@@ -54,7 +54,7 @@ struct collection_state {
     _Atomic bool is_dropped;                     /* set while the gate is closed */
     struct lane_state lanes[LANE_COUNT];         /* figures_lock */
     _Atomic(struct death_subscription *) deaths; /* changed while the gate is closed */
-    _Atomic uint64_t purged_documents, purged_bytes;
+    _Atomic uint64_t purged_documents, purged_bytes, writes;
     _Atomic int64_t written_at;    /* the last write to it was seen by everybody from then on */
     _Atomic bool is_unsettled;     /* emptied since the storage last gave its space back */
     _Atomic uint64_t garbage_rows; /* rows in SPACE_ROWS whose body was cut off */

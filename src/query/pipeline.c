@@ -76,6 +76,20 @@ void pipeline_set_origin(struct pipeline_run *run, bytes origin)
         run->source.recall(run->source.context, origin);
 }
 
+status pipeline_name_row(struct arena *arena, bytes base, struct value name, bytes *out)
+{
+    enum { SEED = 3, OTHER_SEED = 5 };
+    struct buffer key = buffer_in(arena), origin = buffer_in(arena);
+    bytes whole;
+
+    key_append_value(&key, name, KEY_ASCENDING);
+    TRY(buffer_finish(&key, &whole));
+    buffer_append(&origin, base.len > 0 ? base : PIPELINE_MADE_ORIGIN);
+    buffer_append_u64(&origin, bytes_hash(whole, SEED));
+    buffer_append_u64(&origin, bytes_hash(whole, OTHER_SEED));
+    return buffer_finish(&origin, out);
+}
+
 status pipeline_compute(struct pipeline_run *run, struct arena *arena,
                         const struct formula *formula, bytes row, struct value *out)
 {
@@ -216,11 +230,6 @@ static struct value find_plain(bytes document, bytes path)
     return path.len ? (struct value){ .type = VALUE_MISSING } : value;
 }
 
-struct value pipeline_element(const struct stage *unwind, bytes row)
-{
-    return find_plain(row, unwind->name);
-}
-
 /* The row with the array replaced by one element, and perhaps its position. */
 static status put_element(struct pipeline_run *run, struct operator* o, struct value element,
                           int64_t position, bytes *out)
@@ -233,6 +242,28 @@ static status put_element(struct pipeline_run *run, struct operator* o, struct v
     if (position >= 0)
         TRY(value_of_integer(o->scratch, VALUE_INT64, position, &number));
     return pipeline_set(run, o->scratch, o->stage->position_name, number, *out, out);
+}
+
+/* Groups and counts do not ask which rows they take. */
+static bool asks_for_origins(const struct pipeline_run *run, size_t number)
+{
+    const enum stage_kind next = number < run->count ? run->operators[number].stage->kind
+                                                     : STAGE_MATCH;
+
+    return next != STAGE_GROUP && next != STAGE_COUNT;
+}
+
+/* An element is told by its _id, or else by what it is: others may come before it when all is computed anew. */
+static status name_element(struct pipeline_run *run, struct operator* o, struct value element)
+{
+    struct value id;
+    bytes origin;
+
+    if (element.type == VALUE_DOCUMENT && document_find(value_document(element), "_id", &id))
+        element = id;
+    TRY(pipeline_name_row(o->scratch, o->origin, element, &origin));
+    pipeline_set_origin(run, origin);
+    return STATUS_OK;
 }
 
 /* What a row without elements gives, if it gives something. */
@@ -254,12 +285,14 @@ static status pull_unwind(struct pipeline_run *run, size_t number, bytes *out, b
 {
     struct operator* o = & run->operators[number - 1];
     struct field element;
-    bytes row;
+    bytes row, origin;
 
     for (;;) {
         arena_reset(o->scratch);
         if (o->is_inside && document_next(&o->elements, &element)) {
             *has_out = true;
+            if (asks_for_origins(run, number))
+                TRY(name_element(run, o, element.value));
             return put_element(run, o, element.value, o->position++, out);
         }
         o->is_inside = false;
@@ -273,6 +306,8 @@ static status pull_unwind(struct pipeline_run *run, size_t number, bytes *out, b
             o->is_inside = true;
             o->position = 0;
             o->elements = document_fields(value_document(value));
+            TRY(pipeline_origin(run, &origin));
+            TRY(pipeline_hold(run, o, "Unwind", origin, &o->origin));
             continue;
         }
         TRY(unwind_single(run, o, value, out, has_out));

@@ -95,12 +95,14 @@ struct pipeline {
     size_t count;
 };
 
+/* Rows whose documents are not one of the source's have an origin of their own: it begins with these bytes, where those
+ * of a source never do, and the same row has the same one when everything is computed anew. What stands behind the
+ * origin of a source tells rows of one document apart. */
+#define PIPELINE_MADE_ORIGIN BYTES_LITERAL("\0\0\0\0")
 /* Has it stages whose rows are made of several documents of the source, so that pipeline_origin() does not tell them? */
 bool pipeline_mixes(const struct pipeline *pipeline);
 /* Or of documents of other collections? */
 bool pipeline_joins(const struct pipeline *pipeline);
-/* What a row has where STAGE_UNWIND has put an element, if it is still there. */
-struct value pipeline_element(const struct stage *unwind, bytes row);
 /* How many rows it gives at most, because of a limit; 0: any number. */
 uint64_t pipeline_most(const struct pipeline *pipeline);
 

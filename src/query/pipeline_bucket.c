@@ -94,7 +94,8 @@ status buckets_fill(struct pipeline_run *run, size_t number)
 {
     struct operator* o = & run->operators[number - 1];
     uint64_t left = o->stage->count;
-    bytes bucket;
+    struct value number_of;
+    bytes bucket, origin;
 
     TRY(hold_rows(run, number));
     struct sorted_rows *rows = o->sorted;
@@ -104,7 +105,9 @@ status buckets_fill(struct pipeline_run *run, size_t number)
     for (size_t from = 0, end; from < rows->count; from = end) {
         end = end_of(rows, from, size ? size : 1, --left == 0);
         TRY(give_bucket(run, o, rows, from, end, &bucket));
-        TRY(sorted_add(run, o, what, BYTES_NONE, BYTES_NONE, bucket));
+        TRY(value_of_int64(o->scratch, (int64_t)left, &number_of));
+        TRY(pipeline_name_row(o->scratch, BYTES_NONE, number_of, &origin));
+        TRY(sorted_add(run, o, what, BYTES_NONE, origin, bucket));
     }
     return STATUS_OK;
 }

@@ -105,7 +105,7 @@ static status make_row(struct densifying *d, bytes like, struct value value)
 {
     static const uint8_t nothing[] = { 5, 0, 0, 0, 0 };
     struct operator* o = d->o;
-    bytes row = bytes_of(nothing, sizeof(nothing));
+    bytes row = bytes_of(nothing, sizeof(nothing)), origin;
 
     if (++d->made > LIMIT_PIPELINE_DENSIFIED_ROWS) {
         d->run->refusal = 5897900;
@@ -121,7 +121,9 @@ static status make_row(struct densifying *d, bytes like, struct value value)
             TRY(pipeline_set(d->run, o->scratch, d->wish->partitions[i].path, part, row, &row));
     }
     TRY(pipeline_set(d->run, o->scratch, d->wish->path, value, row, &row));
-    return sorted_add(d->run, o, what, BYTES_NONE, BYTES_NONE, row);
+    TRY(pipeline_name_row(o->scratch, BYTES_NONE,
+                          (struct value){ .type = VALUE_DOCUMENT, .raw = row }, &origin));
+    return sorted_add(d->run, o, what, BYTES_NONE, origin, row);
 }
 
 /* Where the steps of a partition begin and end; `to` itself is made only if it belongs to it. */

@@ -418,14 +418,16 @@ status group_next(struct pipeline_run *run, size_t number, bytes *out, bool *has
     const struct accumulate_home home = home_of(run, o);
     struct buffer built;
     struct value value;
+    bytes origin;
 
     TRY(fill_again(run, number));
     struct group *group = o->groups->given;
     *has_out = group != NULL;
     if (!group)
         return STATUS_OK;
-    pipeline_set_origin(run, BYTES_NONE);
     arena_reset(o->scratch);
+    TRY(pipeline_name_row(o->scratch, BYTES_NONE, group->id, &origin));
+    pipeline_set_origin(run, origin);
     o->groups->given = group->next;
     built = buffer_in(o->scratch);
     size_t begun = document_begin(&built);

@@ -36,7 +36,7 @@ struct operator
     struct spill *spill;       /* sorted rows on disk; NULL: all are in memory */
     struct overflow *overflow; /* rows of groups on disk; the same */
     /* unwinding */
-    bytes row; /* the document whose array is being walked; in `held` */
+    bytes row, origin; /* the document whose array is being walked; in `held` */
     struct document_walk elements;
     bool is_inside;
     int64_t position;
@@ -75,6 +75,8 @@ MUST_USE status pipeline_origin_of(const struct pipeline_source *source, bytes *
 /* Of the row that is being looked at; 0 if there is none. */
 double pipeline_score(const struct pipeline_run *run);
 void pipeline_set_origin(struct pipeline_run *run, bytes origin);
+/* What names a row inside the origin `base`, or inside none: PIPELINE_MADE_ORIGIN. In `arena`. */
+MUST_USE status pipeline_name_row(struct arena *arena, bytes base, struct value name, bytes *out);
 /* The value of a formula for a row. */
 MUST_USE status pipeline_compute(struct pipeline_run *run, struct arena *arena,
                                  const struct formula *formula, bytes row, struct value *out);

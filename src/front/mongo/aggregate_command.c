@@ -38,10 +38,9 @@ struct aggregating {
     bool may_use_disk;
     struct waiting_rows *waiting;
     struct arena *waiting_memory;
-    /* Rows made of documents that their origin does not tell: until when they are right, and under which catalog. */
+    /* Rows made of documents that their origin does not tell. */
     bool is_mixed, is_source_mixed;
-    time_ms right_until;
-    uint64_t catalog_number;
+    struct made_of made_of;
     struct given_rows *given; /* what was given before it was computed anew; NULL: it was not */
     uint64_t given_count, kept_count, most;
     /* During a batch. */
@@ -87,7 +86,7 @@ static status spec_of(struct aggregating *aggregating, const struct collection *
         .hint = hint.index,
         .is_reverse = hint.is_reverse,
         .is_one_pass = gathers_all(aggregating),
-        .earliest_death = aggregating->is_source_mixed ? &aggregating->right_until : NULL,
+        .earliest_death = aggregating->is_source_mixed ? &aggregating->made_of.right_until : NULL,
         .wanted = aggregating->front.wanted,
         .after = bytes_of(aggregating->position.data, aggregating->position.len)
     };
@@ -178,6 +177,8 @@ static status open_select(struct aggregating *aggregating)
     if (!collection)
         return command_fail(command, ERROR_QueryPlanKilled,
                             "collection dropped between two batches of a cursor");
+    if (aggregating->is_source_mixed)
+        made_of_add(&aggregating->made_of, collection);
     TRY(spec_of(aggregating, collection, &spec));
     return select_open(command, &spec, &aggregating->select);
 }
@@ -209,7 +210,7 @@ static status open_run(struct aggregating *aggregating, struct command *command)
     aggregating->origin = buffer_in(aggregating->work);
     aggregating->formulas = condition_run(command, aggregating->condition, aggregating->work);
     aggregating->formulas.score = &aggregating->row.score;
-    TRY(foreign_make(command, aggregating->work, source.disk, &aggregating->right_until,
+    TRY(foreign_make(command, aggregating->work, source.disk, &aggregating->made_of,
                      &aggregating->foreign));
     source.foreign = foreign_sources(aggregating->foreign);
     if (!is_list)
@@ -342,8 +343,7 @@ static status compute_all(struct command *command, struct aggregating *aggregati
     bool has = true;
     status s;
 
-    aggregating->right_until = TIME_NEVER;
-    aggregating->catalog_number = catalog_number(&command->request);
+    made_of_nothing(&aggregating->made_of);
     aggregating->kept_count = 0;
     aggregating->rest = aggregating->documents;
     aggregating->waiting_memory = arena_open(LIMIT_CURSOR_BYTES);
@@ -378,7 +378,7 @@ static status remember_given(struct aggregating *aggregating)
     bool has = true;
 
     if (!aggregating->given)
-        TRY(given_open(aggregating->pipeline, &aggregating->given));
+        TRY(given_open(&aggregating->given));
     waiting_rewind(aggregating->waiting);
     while (has) {
         TRY(waiting_next(aggregating->waiting, &row, &has));
@@ -396,8 +396,7 @@ static status begin_waiting(void *state, struct command *command)
     const struct request *request = &command->request;
 
     if (!aggregating->is_later || !aggregating->is_mixed || request->transaction ||
-        (aggregating->catalog_number == catalog_number(request) &&
-         !expiry_is_due(aggregating->right_until, request->now)))
+        made_of_living(&aggregating->made_of, request))
         return STATUS_OK;
     status s = remember_given(aggregating);
     if (s.code != OK) /* its words belong to the cursor */

@@ -31,7 +31,7 @@ struct foreign {
     struct command *command;
     struct arena *arena;
     const char *disk;
-    time_ms *earliest_death;
+    struct made_of *made_of;
     struct opening *idle, *busy;
     unsigned depth; /* openings that are busy */
     struct pipeline_foreign sources;
@@ -109,8 +109,9 @@ static status tell(struct opening *opening, status s)
 
 /* ---- origins ---------------------------------------------------------------------------------------- */
 
+/* Behind the key may stand what tells rows of one document apart. */
 struct origin_head {
-    uint32_t collection_id, partition_len;
+    uint32_t collection_id, partition_len, id_len;
     uint64_t seq;
     struct row_score score;
 };
@@ -120,6 +121,7 @@ status row_origin(struct buffer *buffer, uint32_t collection_id, const struct se
 {
     const struct origin_head head = { .collection_id = collection_id,
                                       .partition_len = (uint32_t)row->key.partition.len,
+                                      .id_len = (uint32_t)row->key.id.len,
                                       .seq = row->seq,
                                       .score = row->score };
 
@@ -130,12 +132,21 @@ status row_origin(struct buffer *buffer, uint32_t collection_id, const struct se
     return buffer_finish(buffer, out);
 }
 
+/* False if it names no document. */
+static bool read_head(bytes origin, struct origin_head *out)
+{
+    *out = (struct origin_head){ 0 };
+    if (origin.len < sizeof(*out) || bytes_starts_with(origin, PIPELINE_MADE_ORIGIN))
+        return false;
+    memcpy(out, origin.data, sizeof(*out));
+    return true;
+}
+
 struct row_score row_origin_score(bytes origin)
 {
-    struct origin_head head = { 0 };
+    struct origin_head head;
 
-    if (origin.len >= sizeof(head))
-        memcpy(&head, origin.data, sizeof(head));
+    read_head(origin, &head);
     return head.score;
 }
 
@@ -143,10 +154,12 @@ bytes row_origin_name(struct buffer *buffer, bytes origin)
 {
     struct origin_head head;
 
-    memcpy(&head, origin.data, sizeof(head));
     buffer->len = 0;
-    buffer_append_u32(buffer, head.collection_id);
-    buffer_append(buffer, bytes_from(origin, sizeof(head)));
+    if (read_head(origin, &head)) {
+        buffer_append_u32(buffer, head.collection_id);
+        origin = bytes_from(origin, sizeof(head));
+    }
+    buffer_append(buffer, origin);
     return bytes_of(buffer->data, buffer->len);
 }
 
@@ -157,9 +170,8 @@ status row_origin_lives(struct command *command, bytes origin, bool *out)
     struct document document;
 
     *out = true;
-    if (origin.len == 0)
+    if (!read_head(origin, &head))
         return STATUS_OK;
-    memcpy(&head, origin.data, sizeof(head));
     bytes key = bytes_from(origin, sizeof(head));
     const struct collection *collection = catalog_find_by_id(&command->request, head.collection_id);
     status s = status_of(NOT_FOUND, "");
@@ -167,7 +179,7 @@ status row_origin_lives(struct command *command, bytes origin, bool *out)
         s = document_read(
             &command->request, collection,
             (struct document_key){ .partition = bytes_of(key.data, head.partition_len),
-                                   .id = bytes_from(key, head.partition_len) },
+                                   .id = bytes_of(key.data + head.partition_len, head.id_len) },
             &document);
     *out = s.code == OK && document.birth_seq <= head.seq;
     if (s.code == OK)
@@ -249,15 +261,17 @@ static status next_of_view(void *context, bytes *document_out, bool *has_out)
 static status open_stored(struct opening *opening, const struct collection *collection)
 {
     const bool is_hidden = !(opening->how & FOREIGN_IS_ORIGIN);
+    struct made_of *made_of = opening->foreign->made_of;
     const struct select_spec spec = { .collection = collection,
                                       .condition = &opening->condition,
-                                      .earliest_death = is_hidden ? opening->foreign->earliest_death
-                                                                  : NULL,
+                                      .earliest_death = is_hidden ? &made_of->right_until : NULL,
                                       .is_one_pass = opening->how & FOREIGN_ANY_ORDER };
 
     if (!collection)
         return STATUS_OK;
     opening->collection_id = collection->id;
+    if (is_hidden)
+        made_of_add(made_of, collection);
     status s = select_open(&opening->command, &spec, &opening->select);
     share_instant(opening);
     return s;
@@ -386,13 +400,13 @@ static void close_foreign(void *context, struct pipeline_source *source)
 /* ---- all of them ------------------------------------------------------------------------------------ */
 
 status foreign_make(struct command *command, struct arena *arena, const char *disk,
-                    time_ms *earliest_death, struct foreign **out)
+                    struct made_of *made_of, struct foreign **out)
 {
     TRY(ARENA_NEW(arena, 1, out));
     (*out)->command = command;
     (*out)->arena = arena;
     (*out)->disk = disk;
-    (*out)->earliest_death = earliest_death;
+    (*out)->made_of = made_of;
     (*out)->sources = (struct pipeline_foreign){
         .open = open_foreign, .weigh = weigh_foreign, .close = close_foreign, .context = *out
     };

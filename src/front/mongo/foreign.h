@@ -2,6 +2,7 @@
 #ifndef FRONT_MONGO_FOREIGN_H
 #define FRONT_MONGO_FOREIGN_H
 
+#include "front/mongo/made_of.h"
 #include "front/mongo/pipeline.h"
 #include "front/mongo/select.h"
 
@@ -19,9 +20,9 @@ MUST_USE status row_origin_lives(struct command *command, bytes origin, bool *ou
 bytes row_origin_name(struct buffer *buffer, bytes origin);
 
 /* In `arena`; give it back with foreign_close. It judges documents for the moment of the command. `disk` as in
- * pipeline_source; *earliest_death as in struct find_request, of those that become part of rows. */
+ * pipeline_source; `made_of` learns which documents become part of rows. */
 MUST_USE status foreign_make(struct command *command, struct arena *arena, const char *disk,
-                             time_ms *earliest_death, struct foreign **out);
+                             struct made_of *made_of, struct foreign **out);
 /* For pipeline_source.foreign; as long as it is open. */
 const struct pipeline_foreign *foreign_sources(struct foreign *foreign);
 void foreign_close(struct foreign *foreign);

@@ -18,20 +18,17 @@ struct given_rows {
     struct entry *entries;
     size_t count, room;
     struct arena *scratch;
-    const struct pipeline *pipeline;
 };
 
-status given_open(const struct pipeline *pipeline, struct given_rows **out)
+status given_open(struct given_rows **out)
 {
     struct given_rows *given = memory_take_zeroed(1, sizeof(*given));
 
     *out = given;
     if (given)
         given->scratch = arena_open(LIMIT_REQUEST_ARENA_BYTES);
-    if (given && given->scratch) {
-        given->pipeline = pipeline;
+    if (given && given->scratch)
         return STATUS_OK;
-    }
     memory_give(given);
     *out = NULL;
     return status_of(OUT_OF_MEMORY, "there is no memory for a cursor");
@@ -46,31 +43,16 @@ void given_close(struct given_rows *given)
     memory_give(given);
 }
 
-static void name_elements(const struct given_rows *given, bytes document, struct buffer *name)
-{
-    for (size_t i = 0; i < given->pipeline->count; i++) {
-        const struct stage *stage = &given->pipeline->stages[i];
-        if (stage->kind != STAGE_UNWIND)
-            continue;
-        struct value element = pipeline_element(stage, document), id;
-        if (element.type == VALUE_DOCUMENT && document_find(value_document(element), "_id", &id))
-            element = id;
-        key_append_value(name, element, KEY_ASCENDING);
-    }
-}
-
 static status identify(struct given_rows *given, const struct waiting_row *row, struct entry *out)
 {
     enum { SEED = 3, OTHER_SEED = 5 };
-    struct value id;
 
     arena_reset(given->scratch);
     struct buffer name = buffer_in(given->scratch);
     if (row->origin.len > 0)
         row_origin_name(&name, row->origin);
-    else if (document_find(row->document, "_id", &id))
-        key_append_value(&name, id, KEY_ASCENDING);
-    name_elements(given, row->document, &name);
+    else
+        buffer_append(&name, row->document);
     if (name.is_failed)
         return arena_exhausted(given->scratch);
     const bytes whole = bytes_of(name.data, name.len);

@@ -1,5 +1,5 @@
-/* Which rows a cursor has given, by what they are: the document that a row was made of, or else its _id, as groups have one,
- * or else nothing but how many; and the element that it has of an array that was taken apart, by its _id if it has one. So a result that is computed anew goes on without repeating them. Inside the face only. */
+/* Which rows a cursor has given, by their origins (see pipeline_origin), or where there is none by what they are. So a
+ * result that is computed anew goes on without repeating them. Inside the face only. */
 #ifndef FRONT_MONGO_GIVEN_H
 #define FRONT_MONGO_GIVEN_H
 
@@ -7,8 +7,8 @@
 #include "front/mongo/waiting.h"
 
 struct given_rows;
-/* Owner: handle; the pipeline is borrowed. */
-MUST_USE status given_open(const struct pipeline *pipeline, struct given_rows **out);
+/* Owner: handle. */
+MUST_USE status given_open(struct given_rows **out);
 /* NULL is fine. */
 void given_close(struct given_rows *given);
 
