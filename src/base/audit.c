@@ -5,40 +5,104 @@
  * Threads: any; a few atomic counters, which may be off by one when a second ends. */
 #include "base/audit.h"
 
-#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
 
-enum { TEXT_BYTES = 1024, USER_BYTES_SHOWN = 128 };
+enum { TEXT_BYTES = 1900, VALUE_BYTES_SHOWN = 256 };
+
+/* A line in the making; what does not fit is left out. */
+struct line {
+    char text[TEXT_BYTES];
+    size_t len;
+};
+
+static void append(struct line *line, const char *data, size_t len)
+{
+    const size_t room = sizeof(line->text) - 1 - line->len;
+
+    len = len < room ? len : room;
+    memcpy(line->text + line->len, data, len);
+    line->len += len;
+    line->text[line->len] = '\0';
+}
+
+static bool is_plain(bytes value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.data[i] <= ' ' || value.data[i] == 0x7f || memchr("\"\\=", value.data[i], 3))
+            return false;
+    }
+    return value.len > 0;
+}
+
+/* A long value is cut where a character begins. */
+static bytes shown_part(bytes value)
+{
+    if (value.len <= VALUE_BYTES_SHOWN)
+        return value;
+    value.len = VALUE_BYTES_SHOWN;
+    while (value.len > 0 && (value.data[value.len] & 0xc0) == 0x80)
+        value.len--;
+    return value;
+}
+
+static void append_value(struct line *line, bytes value)
+{
+    const bytes part = shown_part(value);
+
+    if (is_plain(part)) {
+        append(line, (const char *)part.data, part.len);
+        return;
+    }
+    append(line, "\"", 1);
+    for (size_t i = 0; i < part.len; i++) {
+        if (part.data[i] == '"' || part.data[i] == '\\')
+            append(line, "\\", 1);
+        append(line, (const char *)part.data + i, 1);
+    }
+    append(line, "\"", 1);
+}
+
+static void append_pair(struct line *line, struct audit_pair pair)
+{
+    if (!pair.value.data)
+        return;
+    if (line->len > 0)
+        append(line, " ", 1);
+    append(line, pair.name, strlen(pair.name));
+    append(line, "=", 1);
+    append_value(line, pair.value);
+}
 
 static void write_line(struct audit *audit, const char *name, const struct audit_party *party,
-                       const char *text, uint64_t left_out)
+                       const struct audit_pair *pairs, size_t count, uint64_t left_out)
 {
-    char more[48] = "";
-    const bool has_user = party->user.len > 0;
-    const size_t len = party->user.len < USER_BYTES_SHOWN ? party->user.len : USER_BYTES_SHOWN;
+    struct line line = { .len = 0 };
+    char more[32];
 
+    append_pair(&line, (struct audit_pair){ "client", bytes_of_text(party->peer) });
+    append_pair(&line, (struct audit_pair){ "who", party->user.len > 0 ? party->user
+                                                                       : BYTES_LITERAL("-") });
+    for (size_t i = 0; i < count; i++)
+        append_pair(&line, pairs[i]);
+    snprintf(more, sizeof(more), "%llu", (unsigned long long)left_out);
     if (left_out > 0)
-        snprintf(more, sizeof(more), " left-out=%llu", (unsigned long long)left_out);
-    log_event(audit->log, LOG_INFO, name, "client=%s who=%.*s %s%s", party->peer,
-              has_user ? (int)len : 1, has_user ? (const char *)party->user.data : "-", text, more);
+        append_pair(&line, (struct audit_pair){ "left-out", bytes_of_text(more) });
+    log_event(audit->log, LOG_INFO, name, "%s", line.text);
 }
 
 void audit_done(struct audit *audit, const char *what, const struct audit_party *party,
-                const char *format, ...)
+                const struct audit_pair *pairs, size_t count)
 {
-    char text[TEXT_BYTES], name[64];
-    va_list args;
+    char name[64];
 
     if (!audit || !audit->log)
         return;
     snprintf(name, sizeof(name), "audit.%s", what);
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    write_line(audit, name, party, text, 0);
+    write_line(audit, name, party, pairs, count, 0);
 }
 
 /* True if this refusal of the running second still has its line. */
@@ -54,15 +118,10 @@ static bool has_turn(struct audit *audit)
     return false;
 }
 
-void audit_refused(struct audit *audit, const struct audit_party *party, const char *format, ...)
+void audit_refused(struct audit *audit, const struct audit_party *party,
+                   const struct audit_pair *pairs, size_t count)
 {
-    char text[TEXT_BYTES];
-    va_list args;
-
     if (!audit || !audit->log || !has_turn(audit))
         return;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    write_line(audit, "audit.refused", party, text, atomic_exchange(&audit->left_out, 0));
+    write_line(audit, "audit.refused", party, pairs, count, atomic_exchange(&audit->left_out, 0));
 }

@@ -23,12 +23,19 @@ struct audit_party {
     bytes user;       /* or the key; empty: nobody */
 };
 
+/* What it was, as `name=value`. The value may be a client's: one that is empty or has blanks, quotes, backslashes or
+ * `=` stands in quotes with backslashes before quotes, so that no value looks like another pair. */
+struct audit_pair {
+    const char *name;
+    bytes value; /* without data: the pair is left out */
+};
+
 /* Something was done: name `audit.<what>`. */
 void audit_done(struct audit *audit, const char *what, const struct audit_party *party,
-                const char *format, ...) __attribute__((format(printf, 4, 5)));
+                const struct audit_pair *pairs, size_t count);
 /* Somebody was refused. Of a flood only the first LIMIT_AUDIT_REFUSALS in a second have a line; the next line tells
  * how many had none. */
-void audit_refused(struct audit *audit, const struct audit_party *party, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void audit_refused(struct audit *audit, const struct audit_party *party,
+                   const struct audit_pair *pairs, size_t count);
 
 #endif

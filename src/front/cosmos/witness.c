@@ -32,17 +32,21 @@ static void tell_audit(const struct call *call, unsigned http_status)
                                        .user = call->grant.key ? bytes_of_text(call->grant.key)
                                                                : BYTES_NONE };
     const bytes place = place_of(call);
+    const char *request = arena_format(call->arena, "%.*s %.*s", (int)call->http->method.len,
+                                       (const char *)call->http->method.data, (int)place.len,
+                                       (const char *)place.data);
+    const char *status_text = arena_format(call->arena, "%u", http_status);
+    const struct audit_pair pairs[] = {
+        {"request", bytes_of_text(request ? request : "?")        },
+        { "status", bytes_of_text(status_text ? status_text : "?")},
+    };
 
     if (call->exchange->connection)
         connection_peer(call->exchange->connection, peer);
     if (http_status == 401 || http_status == 403)
-        audit_refused(call->face->audit, &party, "request=%.*s %.*s status=%u",
-                      (int)call->http->method.len, (const char *)call->http->method.data,
-                      (int)place.len, (const char *)place.data, http_status);
+        audit_refused(call->face->audit, &party, pairs, ARRAY_COUNT(pairs));
     else
-        audit_done(call->face->audit, "change", &party, "request=%.*s %.*s status=%u",
-                   (int)call->http->method.len, (const char *)call->http->method.data,
-                   (int)place.len, (const char *)place.data, http_status);
+        audit_done(call->face->audit, "change", &party, pairs, ARRAY_COUNT(pairs));
 }
 
 void witness_end(const struct call *call)

@@ -34,7 +34,8 @@ void witness_login(const struct command *command, bytes user, bytes database)
     const struct audit_party party = { .peer = command->session->peer,
                                        .user = full_name(command, user, database) };
 
-    audit_done(command->face->audit, "login", &party, "result=accepted");
+    const struct audit_pair pair = { "result", BYTES_LITERAL("accepted") };
+    audit_done(command->face->audit, "login", &party, &pair, 1);
 }
 
 void witness_failed_login(const struct command *command, bytes user, bytes database)
@@ -42,16 +43,19 @@ void witness_failed_login(const struct command *command, bytes user, bytes datab
     const struct audit_party party = { .peer = command->session->peer,
                                        .user = full_name(command, user, database) };
 
-    audit_refused(command->face->audit, &party, "login=failed");
+    const struct audit_pair pair = { "login", BYTES_LITERAL("failed") };
+    audit_refused(command->face->audit, &party, &pair, 1);
 }
 
 void witness_refusal(const struct command *command)
 {
     const struct audit_party party = party_of(command);
-    const bytes namespace = operation_namespace(command, command->arena);
+    const struct audit_pair pairs[] = {
+        {"command",                    bytes_of_text(command->row->name)},
+        { "ns", operation_namespace(command,                   command->arena) },
+    };
 
-    audit_refused(command->face->audit, &party, "command=%s ns=%.*s", command->row->name,
-                  (int)namespace.len, (const char *)namespace.data);
+    audit_refused(command->face->audit, &party, pairs, ARRAY_COUNT(pairs));
 }
 
 static bool is_change(enum command_access access)
@@ -65,8 +69,12 @@ void witness_change(const struct command *command, bool is_failed)
     if (!command->face->audit || !is_change(command->row->access))
         return;
     const struct audit_party party = party_of(command);
-    const bytes namespace = operation_namespace(command, command->arena);
-    audit_done(command->face->audit, "change", &party, "command=%s ns=%.*s result=%s code=%d",
-               command->row->name, (int)namespace.len, (const char *)namespace.data,
-               is_failed ? "failed" : "done", command->fault.code);
+    const char *code = arena_format(command->arena, "%d", command->fault.code);
+    const struct audit_pair pairs[] = {
+        {"command", bytes_of_text(command->row->name)},
+        { "ns",     operation_namespace(command,       command->arena) },
+        { "result",        bytes_of_text(is_failed ? "failed" : "done")                                },
+        { "code",        bytes_of_text(code ? code : "?")   },
+    };
+    audit_done(command->face->audit, "change", &party, pairs, ARRAY_COUNT(pairs));
 }

@@ -150,12 +150,13 @@ TEST(audit, a_flood_of_refusals_is_counted_and_not_written)
     const struct log log = log_to(ends[1], LOG_INFO);
     struct audit audit = { .log = &log };
     const struct audit_party party = { .peer = "1.2.3.4:5", .user = BYTES_LITERAL("eve") };
+    const struct audit_pair pair = { "x", BYTES_LITERAL("1") };
     for (int i = 0; i < 10 * LIMIT_AUDIT_REFUSALS; i++)
-        audit_refused(&audit, &party, "n=%d", i);
+        audit_refused(&audit, &party, &pair, 1);
     atomic_store(&audit.second, 0); /* another second begins */
-    audit_refused(&audit, &party, "the next");
-    audit_done(&audit, "change", &party, "x=1");
-    audit_done(NULL, "change", &party, "nobody wants to know");
+    audit_refused(&audit, &party, &(struct audit_pair){ "is", BYTES_LITERAL("next") }, 1);
+    audit_done(&audit, "change", &party, &pair, 1);
+    audit_done(NULL, "change", &party, &pair, 1); /* nobody wants to know */
     const ssize_t len = read(ends[0], text, sizeof(text) - 1);
     CHECK(len > 0);
     text[len] = '\0';
@@ -165,9 +166,46 @@ TEST(audit, a_flood_of_refusals_is_counted_and_not_written)
     /* A second may have ended by itself in between. */
     CHECK_THAT(lines >= LIMIT_AUDIT_REFUSALS + 2 && lines <= 2 * LIMIT_AUDIT_REFUSALS + 2, "%d",
                lines);
-    CHECK_THAT(strstr(text, "audit.refused client=1.2.3.4:5 who=eve the next left-out=") != NULL,
+    CHECK_THAT(strstr(text, "audit.refused client=1.2.3.4:5 who=eve is=next left-out=") != NULL,
                "%s", text);
     CHECK(strstr(text, "audit.change client=1.2.3.4:5 who=eve x=1\n") != NULL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(audit, a_value_cannot_look_like_another_pair)
+{
+    char long_value[300];
+    memset(long_value, 'a', sizeof(long_value));
+    memcpy(long_value + 255, "\xc3\xa4", 2); /* one character, where the value is cut */
+    const struct {
+        bytes value;
+        const char *shown;
+    } rows[] = {
+        {BYTES_LITERAL("shop.orders"),          "x=shop.orders\n"             },
+        { BYTES_LITERAL("a result=done code=0"), "x=\"a result=done code=0\"\n"},
+        { BYTES_LITERAL("a=b"),                  "x=\"a=b\"\n"                 },
+        { BYTES_LITERAL("a\" b=\"c\\"),          "x=\"a\\\" b=\\\"c\\\\\"\n"   },
+        { BYTES_LITERAL("a\nb"),                 "x=\"a?b\"\n"                 },
+        { BYTES_LITERAL(""),                     "x=\"\"\n"                    },
+        { bytes_of(long_value, 300),             "aaa\n"                      },
+    };
+    char text[4096];
+    int ends[2];
+
+    CHECK_EQ(pipe(ends), 0, "");
+    const struct log log = log_to(ends[1], LOG_INFO);
+    struct audit audit = { .log = &log };
+    EACH_ROW(rows, r) {
+        const struct audit_party party = { .peer = "1.2.3.4:5",
+                                           .user = BYTES_LITERAL("eve who=root") };
+        audit_done(&audit, "change", &party, &(struct audit_pair){ "x", r->value }, 1);
+        const ssize_t len = read(ends[0], text, sizeof(text) - 1);
+        CHECK(len > 0);
+        text[len] = '\0';
+        CHECK_THAT(strstr(text, " who=\"eve who=root\" x=") != NULL, "%s", text);
+        CHECK_THAT(strcmp(text + len - strlen(r->shown), r->shown) == 0, "%s", text);
+    }
     close(ends[0]);
     close(ends[1]);
 }
