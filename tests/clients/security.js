@@ -173,13 +173,13 @@ test("the audit log tells who came in, who was refused and who changed what", as
     equal(await server.stop(), 0);
     const lines = fs.readFileSync(file + ".1", "utf8");
     for (const pattern of [
-        /audit\.change client=127\.0\.0\.1:\d+ who=primary request="POST \/dbs" status=201/,
-        /audit\.change .* who=primary request="POST \/dbs\/shop\/colls" status=201/,
+        /audit\.change client=127\.0\.0\.1:\d+ who=primary request="POST \/dbs" id=shop status=201/,
+        /audit\.change .* who=primary request="POST \/dbs\/shop\/colls" id=orders status=201/,
         /audit\.refused .* who=- request="GET \/dbs\/shop\/colls\/orders" status=401/,
         /audit\.change .* who=- command=createIndexes ns=m\.c result=done/,
         /audit\.change .* who=- command=collMod ns=m\.c result=done/,
         /audit\.change .* who=- command=create ns="m\.a result=done code=0 who=root" result=done/,
-        /audit\.change .* who=- command=createUser ns=admin\S* result=done/,
+        /audit\.change .* who=- command=createUser ns=admin\S* user=ann \S+ result=done/,
         /audit\.refused .* who=ann@admin login=failed/,
         /audit\.login .* who=ann@admin result=accepted/,
         /audit\.change .* who=ann@admin command=drop ns=m\.c result=done/,
@@ -256,6 +256,55 @@ test("whatever the server writes is its owner's, and it leaves no core dump", as
     const open = await start({ data: server.data });
     matches(open.errors, /directory\.open .* chmod 700/);
     equal(await open.stop(), 0);
+});
+
+test("the audit log names what was changed", async () => {
+    const file = path.join(temporaryDirectory(), "audit.log");
+    const key = makeKey();
+    const keys = keyFile(`${key}\n`);
+    const server = await start({ options: [...MONGO, "--audit-file", file, "--key-file", keys] });
+    const { database } = await server.client({ key }).databases.create({ id: "my shop" });
+    const { user } = await database.users.create({ id: "u" });
+    const { container } = await database.containers.create({ id: "orders", partitionKey: "/id" });
+    const self = (await container.read()).resource._self;
+    await user.permissions.create({ id: "p", permissionMode: "Read", resource: self });
+    await user.permission("p").delete();
+    const client = await MongoClient.connect(server.mongoUrl);
+    const [db, admin] = [client.db("m"), client.db("admin")];
+    await db.collection("a").insertOne({ _id: 1 });
+    await db.collection("a").rename("b");
+    await db.collection("b").rename("gone", { dropTarget: true });
+    await db.collection("gone").aggregate([{ $out: "o" }]).toArray();
+    await db.collection("gone").aggregate([{ $merge: { into: { db: "n", coll: "x" } } }]).toArray();
+    await db.collection("gone").aggregate([{ $match: { _id: 7 } }]).toArray();
+    await admin.command({ killOp: 1, op: 123456 });
+    await admin.command({ createUser: "ann", pwd: "pass-word-1", roles: ["root"] });
+    await client.close();
+    const ann = await MongoClient.connect(server.mongoUrl.replace("//", "//ann:pass-word-1@"));
+    await ann.db("admin").command({ createUser: "bob", pwd: "pass-word-2", roles: [] });
+    await ann.db("admin").command({ grantRolesToUser: "bob", roles: [{ role: "read", db: "m" }, "root"] });
+    await ann.db("admin").command({ dropUser: "bob" });
+    await ann.close();
+    equal(await server.stop(), 0);
+    const lines = fs.readFileSync(file, "utf8");
+    for (const pattern of [
+        /request="POST \/dbs" id="my shop" status=201/,
+        /request="POST \/dbs\/my shop\/users" id=u status=201/,
+        /request="POST \/dbs\/my shop\/users\/u\/permissions" id=p status=201/,
+        /request="DELETE \/dbs\/my shop\/users\/u\/permissions\/p" status=204/,
+        /command=renameCollection ns=admin\.\$cmd from=m\.a to=m\.b result=done/,
+        /command=renameCollection ns=admin\.\$cmd from=m\.b to=m\.gone result=done/,
+        /command=aggregate ns=m\.gone to=m\.o result=done/,
+        /command=aggregate ns=m\.gone to=n\.x result=done/,
+        /command=killOp ns=admin\.\$cmd op=123456 result=/,
+        /command=createUser ns=admin\.\$cmd user=ann roles=root@admin result=done/,
+        /who=ann@admin command=createUser ns=admin\.\$cmd user=bob roles=- result=done/,
+        /command=grantRolesToUser ns=admin\.\$cmd user=bob roles=read@m,root@admin result=done/,
+        /command=dropUser ns=admin\.\$cmd user=bob result=done/,
+    ])
+        matches(lines, pattern);
+    equal(lines.split("command=aggregate").length, 3, "one that reads is not told");
+    ok(!lines.includes("pass-word"), "no secrets");
 });
 
 run({ after: stopAll });
