@@ -243,16 +243,16 @@ static void house_close(struct house *house)
         close(house->audit_log.fd);
 }
 
+/* After the storage, which takes only an empty directory as a new one: the file may lie in it. */
 static status open_audit(struct house *house, const struct config *config, struct arena *arena)
 {
     house->audit.log = &house->log;
     if (!config->audit_file)
         return STATUS_OK;
-    house->audit_log = log_to(care_open_audit(config->audit_file), LOG_INFO);
+    house->audit.alarm = &house->log;
     house->audit.log = &house->audit_log;
-    if (house->audit_log.fd >= 0)
-        return STATUS_OK;
-    return status_fail(arena, IO_ERROR, "--audit-file %s: %s", config->audit_file, strerror(errno));
+    house->audit_log.level = LOG_INFO;
+    return care_open_audit(arena, config->audit_file, &house->audit_log.fd);
 }
 
 static status open_storage(struct house *house, const struct config *config, enum command command,
@@ -286,8 +286,8 @@ static status house_open(struct house *house, const struct config *config, enum 
     house->clock = clock_open(clock_source_system(), LIMIT_CLOCK_LEAP_MS);
     if (!house->sweep || !house->clock || !house->log.ring)
         goto done;
-    TRY_GOTO(open_audit(house, config, arena), done);
     TRY_GOTO(open_storage(house, config, command, arena, &storage), done);
+    TRY_GOTO(open_audit(house, config, arena), done);
     struct engine_options options = {
         .clock = house->clock,
         .log = &house->log,
@@ -398,16 +398,20 @@ static status open_faces(struct house *house, const struct config *config, struc
                                    .has_test_commands = config->has_test_commands };
 
     faces->port.pages = (struct pages){ .engine = house->engine,
+                                        .audit = &house->audit,
                                         .has_test_commands = config->has_test_commands };
     faces->service = (struct http_service){
         .handler = answer, .refuser = refuse, .handler_context = &faces->port, .clock = house->clock
     };
-    faces->owner_pages =
-        (struct pages){ .engine = house->engine, .is_for_owner = true, .directory = config->data };
+    faces->owner_pages = (struct pages){ .engine = house->engine,
+                                         .audit = &house->audit,
+                                         .is_for_owner = true,
+                                         .directory = config->data };
     faces->owner_service = (struct http_service){ .handler = pages_handle,
                                                   .handler_context = &faces->owner_pages,
                                                   .clock = house->clock };
     TRY(cosmos_open(&cosmos, arena, &faces->port.face));
+    config_wipe_keys(config);
     if (config->has_mongo)
         TRY(mongo_open(&mongo, arena, &faces->mongo));
     return open_tls(config, arena, &faces->tls);
@@ -521,6 +525,7 @@ static void warn_of_start(const struct house *house, const struct config *config
     if (config->storage != STORAGE_KIND_MEMORY && is_open_to_others(config->data))
         log_event(&house->log, LOG_WARNING, "directory.open",
                   "others can look into %s; chmod 700 keeps them out", config->data);
+    care_warn_of_open_files(config, &house->log);
     if (config->storage == STORAGE_KIND_MEMORY)
         log_event(&house->log, LOG_WARNING, "storage.memory",
                   "all data is in memory and will be gone when the server stops");
@@ -536,6 +541,7 @@ static status serve_until_stopped(struct house *house, const struct config *conf
     struct faces faces = { 0 };
     struct care care = { .config = config,
                          .log = &house->log,
+                         .audit = &house->audit,
                          .audit_fd = house->audit_log.fd,
                          .metrics = &house->metrics,
                          .engine = house->engine,

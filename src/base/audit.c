@@ -5,6 +5,7 @@
  * Threads: any; a few atomic counters, which may be off by one when a second ends. */
 #include "base/audit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,25 @@ static void append_pair(struct line *line, struct audit_pair pair)
     append_value(line, pair.value);
 }
 
+/* The first line that is lost is told; how many it were, when lines are written again. */
+static void tell_loss(struct audit *audit, int error)
+{
+    if (atomic_fetch_add(&audit->lost, 1) == 0 && audit->alarm)
+        log_event(audit->alarm, LOG_ERROR, "audit.failed",
+                  "lines of the audit log are lost: %s; make room, or give another --audit-file",
+                  strerror(error));
+}
+
+static void tell_end_of_loss(struct audit *audit)
+{
+    if (atomic_load(&audit->lost) == 0)
+        return;
+    const uint64_t lost = atomic_exchange(&audit->lost, 0);
+    if (lost > 0 && audit->alarm)
+        log_event(audit->alarm, LOG_WARNING, "audit.resumed", "lost=%llu",
+                  (unsigned long long)lost);
+}
+
 static void write_line(struct audit *audit, const char *name, const struct audit_party *party,
                        const struct audit_pair *pairs, size_t count, uint64_t left_out)
 {
@@ -91,7 +111,10 @@ static void write_line(struct audit *audit, const char *name, const struct audit
     snprintf(more, sizeof(more), "%llu", (unsigned long long)left_out);
     if (left_out > 0)
         append_pair(&line, (struct audit_pair){ "left-out", bytes_of_text(more) });
-    log_event(audit->log, LOG_INFO, name, "%s", line.text);
+    if (log_event(audit->log, LOG_INFO, name, "%s", line.text))
+        tell_end_of_loss(audit);
+    else
+        tell_loss(audit, errno);
 }
 
 void audit_done(struct audit *audit, const char *what, const struct audit_party *party,

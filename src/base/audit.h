@@ -12,9 +12,11 @@
 /* Shared by all threads. */
 struct audit {
     const struct log *log;
+    const struct log *alarm;   /* told when lines are lost; NULL: nobody is */
     _Atomic int64_t second;    /* in which refusals are counted */
     _Atomic uint32_t refusals; /* of that second */
     _Atomic uint64_t left_out; /* refusals since the last one that has its line */
+    _Atomic uint64_t lost;     /* lines that could not be written since the last one that was */
 };
 
 /* Whom a line is about. */

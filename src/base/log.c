@@ -1,8 +1,8 @@
 /* Log: events to a file descriptor, one line each.
  *
  * 2026-11-15T20:10:53.123Z info purger.pass collection=12 documents=400
- * A line longer than the local buffer is cut; a failing write is ignored, because there is nobody
- * left to tell. Callable from every thread. */
+ * A line longer than the local buffer is cut; a failing write is told to the caller, most of whom have
+ * nobody left to tell. Callable from every thread. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void flatten(char *text)
     }
 }
 
-void log_event(const struct log *log, enum log_level level, const char *name, const char *format,
+bool log_event(const struct log *log, enum log_level level, const char *name, const char *format,
                ...)
 {
     char line[LINE_BYTES];
@@ -63,7 +63,7 @@ void log_event(const struct log *log, enum log_level level, const char *name, co
     va_list args;
 
     if (level < log->level)
-        return;
+        return true;
     clock_gettime(CLOCK_REALTIME, &now);
     size_t len = write_head(line, &now, level, name);
     line[len++] = ' ';
@@ -81,6 +81,5 @@ void log_event(const struct log *log, enum log_level level, const char *name, co
                                                     .name = name,
                                                     .text = text });
     line[len++] = '\n';
-    ssize_t written = write(log->fd, line, len);
-    (void)written;
+    return write(log->fd, line, len) == (ssize_t)len;
 }

@@ -21,8 +21,9 @@ static inline struct log log_to(int fd, enum log_level level)
     return (struct log){ .level = level, .fd = fd };
 }
 
-/* One write(2) per event, so that lines of several threads never mix. */
-void log_event(const struct log *log, enum log_level level, const char *name, const char *format,
+/* One write(2) per event, so that lines of several threads never mix. False, with errno, if it was not written as a
+ * whole. */
+bool log_event(const struct log *log, enum log_level level, const char *name, const char *format,
                ...) __attribute__((format(printf, 4, 5)));
 
 const char *log_level_name(enum log_level level);

@@ -7,15 +7,46 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/key_file.h"
 
 enum { RELOAD_ARENA_BYTES = 4 * 1024 * 1024 };
 
-int care_open_audit(const char *path)
+status care_open_audit(struct arena *arena, const char *path, int *fd_out)
 {
-    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    struct stat info;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+    const int error = errno;
+
+    *fd_out = -1;
+    if (fd < 0 && error != ENXIO) /* which is a pipe that nobody reads, or a socket */
+        return status_fail(arena, IO_ERROR, "--audit-file %s: %s", path, strerror(error));
+    if (fd < 0 || fstat(fd, &info) != 0 || S_ISFIFO(info.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return status_fail(arena, INVALID,
+                           "--audit-file %s: it is a pipe or a socket; expected the name of a file",
+                           path);
+    }
+    *fd_out = fd;
+    return STATUS_OK;
+}
+
+static void warn_if_open(const struct log *log, const char *path)
+{
+    struct stat info;
+
+    if (path && stat(path, &info) == 0 && (info.st_mode & (S_IRWXO | S_IWGRP)) != 0)
+        log_event(log, LOG_WARNING, "keys.open",
+                  "others can read or change %s; chmod 600 keeps them out", path);
+}
+
+void care_warn_of_open_files(const struct config *config, const struct log *log)
+{
+    warn_if_open(log, config->key_file);
+    warn_if_open(log, config->tls_key);
 }
 
 status care_find_certificate(const struct config *config, struct arena *arena,
@@ -32,6 +63,13 @@ status care_find_certificate(const struct config *config, struct arena *arena,
 
 static void tell_reload(const struct care *care, const char *what, status s)
 {
+    const struct audit_party party = { .peer = "-", .user = BYTES_LITERAL("SIGHUP") };
+    const struct audit_pair pairs[] = {
+        {"what",    bytes_of_text(what)                            },
+        { "result", bytes_of_text(s.code == OK ? "done" : "failed")},
+    };
+
+    audit_done(care->audit, "reload", &party, pairs, ARRAY_COUNT(pairs));
     if (s.code == OK)
         log_event(care->log, LOG_INFO, "reload.done", "what=%s", what);
     else
@@ -48,7 +86,9 @@ static status reload_keys(const struct care *care, struct arena *arena)
                                             .secondary_key = keys.secondary,
                                             .read_only_key = keys.primary_read_only,
                                             .secondary_read_only_key = keys.secondary_read_only };
-    return cosmos_renew_keys(care->face, &options, arena);
+    const status s = cosmos_renew_keys(care->face, &options, arena);
+    key_file_wipe(&keys);
+    return s;
 }
 
 static status reload_certificate(const struct care *care, struct arena *arena)
@@ -62,12 +102,14 @@ static status reload_certificate(const struct care *care, struct arena *arena)
 /* The number of the descriptor stays, so nobody who writes needs to know. */
 static status reopen_audit(const struct care *care, struct arena *arena)
 {
-    int fd = care_open_audit(care->config->audit_file);
+    status s = STATUS_OK;
+    int fd;
 
-    if (fd < 0 || dup3(fd, care->audit_fd, O_CLOEXEC) < 0)
-        return status_fail(arena, IO_ERROR, "%s: %s", care->config->audit_file, strerror(errno));
+    TRY(care_open_audit(arena, care->config->audit_file, &fd));
+    if (dup3(fd, care->audit_fd, O_CLOEXEC) < 0)
+        s = status_fail(arena, IO_ERROR, "%s: %s", care->config->audit_file, strerror(errno));
     close(fd);
-    return STATUS_OK;
+    return s;
 }
 
 /* SIGHUP. Each by itself: a bad key file does not keep a new certificate from being shown. */
@@ -78,6 +120,7 @@ void care_reload(void *context)
 
     if (!arena)
         return;
+    care_warn_of_open_files(care->config, care->log);
     if (care->config->key_file)
         tell_reload(care, "keys", reload_keys(care, arena));
     if (care->config->storage != STORAGE_KIND_MEMORY || care->config->tls_certificate)

@@ -245,6 +245,14 @@ static status check_keys(struct arena *arena, const char *path, struct config *o
     return STATUS_OK;
 }
 
+void config_wipe_keys(const struct config *config)
+{
+    key_file_wipe(&(struct key_file){ .primary = config->master_key,
+                                      .secondary = config->secondary_key,
+                                      .primary_read_only = config->read_only_key,
+                                      .secondary_read_only = config->secondary_read_only_key });
+}
+
 static status check_certificate(const char *certificate, const char *key, struct config *out)
 {
     bool has_certificate = certificate[0] != '\0', has_key = key[0] != '\0';

@@ -52,4 +52,7 @@ MUST_USE status config_read(struct arena *arena, enum command command, size_t ar
 /* One line for each option of the command, for --help. */
 void config_describe(enum command command, struct buffer *out);
 
+/* Overwrites the keys, once whoever needs them has taken them. */
+void config_wipe_keys(const struct config *config);
+
 #endif

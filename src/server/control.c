@@ -32,6 +32,9 @@ static status find_socket(struct arena *arena, const char *directory, struct add
     *out = (struct address){ .socket_len = sizeof(*name) };
     name->sun_family = AF_UNIX;
     *fd_out = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (*fd_out < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return status_fail(arena, IO_ERROR, "there is no database in %s: %s", directory,
+                           strerror(errno));
     if (*fd_out < 0)
         return failure(arena, directory, errno);
     snprintf(name->sun_path, sizeof(name->sun_path), "/proc/self/fd/%d/%s", *fd_out, socket_name);

@@ -5,6 +5,7 @@
  *
  * Without names the first key is the primary one and the second one the primary one that only reads.
  *
+ * Keeps: the memory that the file was read into is wiped before anyone goes on.
  * Threads: any; no state. */
 #include "server/key_file.h"
 
@@ -78,9 +79,29 @@ static const char **find_place(bytes *line, struct key_file *out)
     return NULL;
 }
 
+/* The name of a line that has one which is not known: short, and something follows behind the = that is not the end of
+ * a key. Whatever else it is might be a secret. */
+static bytes unknown_name(bytes line)
+{
+    const uint8_t *equals = memchr(line.data, '=', line.len);
+    const bytes name = trimmed(bytes_of(line.data, equals ? (size_t)(equals - line.data) : 0));
+
+    if (name.len == 0 || name.len >= KEY_BYTES_MIN ||
+        trimmed(bytes_from(line, (size_t)(equals - line.data) + 1)).len < KEY_BYTES_MIN)
+        return BYTES_NONE;
+    return name;
+}
+
 static status take_key(struct arena *arena, const char *path, size_t number, bytes key,
                        const char **out)
 {
+    const bytes name = unknown_name(key);
+
+    if (name.len > 0)
+        return status_fail(arena, INVALID,
+                           "%s: line %zu names a key \"%.*s\"; the names are primary, secondary, "
+                           "primary-read-only and secondary-read-only",
+                           path, number, (int)name.len, (const char *)name.data);
     if (key.len < KEY_BYTES_MIN || !is_base64(key))
         return status_fail(arena, INVALID,
                            "%s: line %zu is not a key in base64 of at least %d characters", path,
@@ -92,14 +113,12 @@ static status take_key(struct arena *arena, const char *path, size_t number, byt
     return *out ? STATUS_OK : arena_exhausted(arena);
 }
 
-status key_file_read(struct arena *arena, const char *path, struct key_file *out)
+static status parse(struct arena *arena, const char *path, bytes rest, struct key_file *out)
 {
     const char **in_order[] = { &out->primary, &out->primary_read_only };
     size_t unnamed = 0, number = 0;
-    bytes rest, line;
+    bytes line;
 
-    *out = (struct key_file){ 0 };
-    TRY(file_read(arena, path, LIMIT_KEY_FILE_BYTES, &rest));
     while (take_line(&rest, &line)) {
         number++;
         if (line.len == 0 || line.data[0] == '#')
@@ -112,7 +131,35 @@ status key_file_read(struct arena *arena, const char *path, struct key_file *out
                                path);
         TRY(take_key(arena, path, number, line, place ? place : in_order[unnamed++]));
     }
+    if (!out->primary && (out->secondary || out->primary_read_only || out->secondary_read_only))
+        return status_fail(arena, INVALID,
+                           "%s has no primary key; expected a line primary = and a key in base64",
+                           path);
     if (!out->primary)
         return status_fail(arena, INVALID, "%s is empty; expected a key in base64", path);
     return STATUS_OK;
+}
+
+status key_file_read(struct arena *arena, const char *path, struct key_file *out)
+{
+    bytes content;
+
+    *out = (struct key_file){ 0 };
+    TRY(file_read(arena, path, LIMIT_KEY_FILE_BYTES, &content));
+    const status s = parse(arena, path, content, out);
+    explicit_bzero((void *)content.data, content.len);
+    if (s.code != OK)
+        key_file_wipe(out);
+    return s;
+}
+
+void key_file_wipe(const struct key_file *keys)
+{
+    const char *all[] = { keys->primary, keys->secondary, keys->primary_read_only,
+                          keys->secondary_read_only };
+
+    for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
+        if (all[i])
+            explicit_bzero((void *)all[i], strlen(all[i]));
+    }
 }

@@ -12,5 +12,7 @@ struct key_file {
 
 /* NOT_FOUND, IO_ERROR, TOO_LARGE; INVALID says what a key file looks like. Never shows a key. */
 MUST_USE status key_file_read(struct arena *arena, const char *path, struct key_file *out);
+/* Overwrites the keys; nobody may use them any more. */
+void key_file_wipe(const struct key_file *keys);
 
 #endif

@@ -80,6 +80,26 @@ static bool is_method(const struct page *page, const struct http_request *reques
     return bytes_equal(method, bytes_of_text(page->method));
 }
 
+/* What owners and testers did to the server; the owner's socket has no address. */
+static void tell_audit(const struct page *page, const struct pages *pages,
+                       const struct http_exchange *exchange)
+{
+    char peer[CONNECTION_PEER_BYTES] = "control";
+    const bool is_owner = page->audience == OWNER;
+    const struct audit_party party = { .peer = peer,
+                                       .user = is_owner ? BYTES_LITERAL("owner") : BYTES_NONE };
+    const char *request = arena_format(exchange->arena, "%s %s", page->method, page->path);
+    const char *http_status = arena_format(exchange->arena, "%u", exchange->reply.status);
+    const struct audit_pair pairs[] = {
+        {"request", bytes_of_text(request ? request : page->path) },
+        { "status", bytes_of_text(http_status ? http_status : "?")},
+    };
+
+    if (!is_owner && exchange->connection)
+        connection_peer(exchange->connection, peer);
+    audit_done(pages->audit, "change", &party, pairs, ARRAY_COUNT(pairs));
+}
+
 static void run_page(const struct page *page, struct pages *pages, struct http_exchange *exchange)
 {
     status s = page->function(pages, exchange);
@@ -87,6 +107,8 @@ static void run_page(const struct page *page, struct pages *pages, struct http_e
     if (s.code != OK)
         exchange->reply = http_reply_error(exchange->arena, http_status_of(s.code), "%s",
                                            s.message);
+    if (page->audience != EVERYBODY)
+        tell_audit(page, pages, exchange);
 }
 
 static bool is_at(const struct page *page, const struct pages *pages, bytes path)

@@ -9,6 +9,7 @@
 /* Context of pages_handle; borrowed. */
 struct pages {
     struct engine *engine;
+    struct audit *audit; /* NULL: nobody wants to know */
     bool has_test_commands;
     bool is_for_owner;     /* asked over the socket in the data directory */
     const char *directory; /* of the data; NULL: in memory */

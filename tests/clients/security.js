@@ -3,13 +3,14 @@
 // audit log, and secrets that appear nowhere.
 "use strict";
 
+const { spawnSync } = require("node:child_process");
 const crypto = require("node:crypto");
 const fs = require("node:fs");
 const path = require("node:path");
 const tls = require("node:tls");
 const { MongoClient } = require("mongodb");
 const { test, equal, ok, matches, run } = require("./support/check");
-const { start, stopAll, temporaryDirectory } = require("./support/server");
+const { start, stopAll, temporaryDirectory, MAYFLY } = require("./support/server");
 
 const MONGO = ["--mongo", "127.0.0.1:0"];
 const makeKey = () => crypto.randomBytes(48).toString("base64");
@@ -258,7 +259,21 @@ test("whatever the server writes is its owner's, and it leaves no core dump", as
     equal(await open.stop(), 0);
 });
 
-test("the audit log names what was changed", async () => {
+test("a database is made although its audit file lies in its directory", async () => {
+    const data = path.join(temporaryDirectory(), "data");
+    fs.mkdirSync(data, { mode: 0o700 });
+    const file = path.join(data, "audit.log");
+    for (let i = 0; i < 2; i++) {
+        const server = await start({ data, options: ["--audit-file", file] });
+        equal((await server.signed("GET", "/dbs", { key: makeKey() })).status, 401);
+        equal(await server.stop(), 0);
+    }
+    equal(fs.readFileSync(file, "utf8").split("audit.refused").length, 3);
+});
+
+const mayfly = (...words) => spawnSync(MAYFLY, words, { encoding: "utf8", timeout: 20000 });
+
+test("the audit log names what was changed, and what its owner asked of the server", async () => {
     const file = path.join(temporaryDirectory(), "audit.log");
     const key = makeKey();
     const keys = keyFile(`${key}\n`);
@@ -285,6 +300,11 @@ test("the audit log names what was changed", async () => {
     await ann.db("admin").command({ grantRolesToUser: "bob", roles: [{ role: "read", db: "m" }, "root"] });
     await ann.db("admin").command({ dropUser: "bob" });
     await ann.close();
+    equal(mayfly("backup", "--data", server.data, "--to", path.join(temporaryDirectory(), "b")).status, 0);
+    mayfly("confirm-clock", "--data", server.data);
+    await signal(server, "SIGHUP", /reload\.done what=audit/);
+    fs.writeFileSync(keys, "nonsense\n");
+    await signal(server, "SIGHUP", /reload\.done what=audit/);
     equal(await server.stop(), 0);
     const lines = fs.readFileSync(file, "utf8");
     for (const pattern of [
@@ -301,10 +321,80 @@ test("the audit log names what was changed", async () => {
         /who=ann@admin command=createUser ns=admin\.\$cmd user=bob roles=- result=done/,
         /command=grantRolesToUser ns=admin\.\$cmd user=bob roles=read@m,root@admin result=done/,
         /command=dropUser ns=admin\.\$cmd user=bob result=done/,
+        /audit\.change client=control who=owner request="POST \/_mayfly\/checkpoint" status=200/,
+        /audit\.change client=control who=owner request="POST \/_mayfly\/confirm-clock" status=\d+/,
+        /audit\.reload client=- who=SIGHUP what=keys result=done/,
+        /audit\.reload client=- who=SIGHUP what=keys result=failed/,
     ])
         matches(lines, pattern);
     equal(lines.split("command=aggregate").length, 3, "one that reads is not told");
     ok(!lines.includes("pass-word"), "no secrets");
+});
+
+test("lines of the audit log that cannot be written are told, and a pipe is refused", async () => {
+    const server = await start({ options: ["--audit-file", "/dev/full"] });
+    for (let i = 0; i < 3; i++) await server.signed("GET", "/dbs", { key: makeKey() });
+    equal(await server.stop(), 0);
+    equal(server.errors.split("\n").filter((l) => /error audit\.failed .*No space left/.test(l)).length, 1);
+    const pipe = path.join(temporaryDirectory(), "pipe");
+    equal(spawnSync("mkfifo", [pipe]).status, 0);
+    const ports = ["--cosmos", "127.0.0.1:0", "--mongo", "none"];
+    const refused = mayfly("serve", "--storage", "memory", ...ports, "--audit-file", pipe);
+    equal(refused.status, 1);
+    matches(refused.stderr, /it is a pipe or a socket; expected the name of a file/);
+});
+
+test("a key file that others can read is warned of, at the start and when it is read again", async () => {
+    const file = keyFile(`${makeKey()}\n`);
+    fs.chmodSync(file, 0o644);
+    const server = await start({ options: ["--key-file", file] });
+    matches(server.errors, /warning keys\.open .* chmod 600/);
+    await signal(server, "SIGHUP", /keys\.open/);
+    equal(await server.stop(), 0);
+    fs.chmodSync(file, 0o640);
+    const closed = await start({ options: ["--key-file", file] });
+    ok(!closed.errors.includes("keys.open"), "its group may read it");
+    equal(await closed.stop(), 0);
+});
+
+// Whether the text is in memory that the process can write.
+function isInMemory(pid, text) {
+    const memory = fs.openSync(`/proc/${pid}/mem`, "r");
+    const isIn = fs.readFileSync(`/proc/${pid}/maps`, "utf8").split("\n").some((line) => {
+        const found = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line);
+        if (!found) return false;
+        const [from, to] = [parseInt(found[1], 16), parseInt(found[2], 16)];
+        if (to - from > 1 << 28) return false;
+        const bytes = Buffer.alloc(to - from);
+        try {
+            fs.readSync(memory, bytes, 0, bytes.length, from);
+        } catch {
+            return false; // a mapping of the kernel's own
+        }
+        return bytes.includes(text);
+    });
+    fs.closeSync(memory);
+    return isIn;
+}
+
+test("keys do not stay in the memory that they were read into", async () => {
+    const [first, second] = [makeKey(), makeKey()];
+    const file = keyFile(`primary = ${first}\nsecondary = ${second}\n`);
+    const server = await start({ options: ["--key-file", file, "--core-dumps"] });
+    ok(isInMemory(server.process.pid, file), "what is there is found");
+    for (const key of [first, second]) ok(!isInMemory(server.process.pid, key), "after the start");
+    const next = makeKey();
+    fs.writeFileSync(file, `${next}\n`);
+    await signal(server, "SIGHUP", /reload\.done what=keys/);
+    equal(await statusWith(server, next), 200);
+    ok(!isInMemory(server.process.pid, next), "after reading them again");
+    equal(await server.stop(), 0);
+});
+
+test("what is wrong with a directory is told to those who confirm a clock", async () => {
+    const refused = mayfly("confirm-clock", "--data", path.join(temporaryDirectory(), "nosuch"));
+    equal(refused.status, 1);
+    matches(refused.stderr, /there is no database in .*nosuch/);
 });
 
 run({ after: stopAll });

@@ -178,17 +178,18 @@ TEST(audit, a_value_cannot_look_like_another_pair)
     char long_value[300];
     memset(long_value, 'a', sizeof(long_value));
     memcpy(long_value + 255, "\xc3\xa4", 2); /* one character, where the value is cut */
+    const bytes cut = bytes_of(long_value, sizeof(long_value));
     const struct {
         bytes value;
         const char *shown;
     } rows[] = {
-        {BYTES_LITERAL("shop.orders"),          "x=shop.orders\n"             },
+        {BYTES_LITERAL("shop.orders"),           "x=shop.orders\n"             },
         { BYTES_LITERAL("a result=done code=0"), "x=\"a result=done code=0\"\n"},
         { BYTES_LITERAL("a=b"),                  "x=\"a=b\"\n"                 },
         { BYTES_LITERAL("a\" b=\"c\\"),          "x=\"a\\\" b=\\\"c\\\\\"\n"   },
         { BYTES_LITERAL("a\nb"),                 "x=\"a?b\"\n"                 },
         { BYTES_LITERAL(""),                     "x=\"\"\n"                    },
-        { bytes_of(long_value, 300),             "aaa\n"                      },
+        { cut,                                   "aaa\n"                       },
     };
     char text[4096];
     int ends[2];
@@ -206,6 +207,32 @@ TEST(audit, a_value_cannot_look_like_another_pair)
         CHECK_THAT(strstr(text, " who=\"eve who=root\" x=") != NULL, "%s", text);
         CHECK_THAT(strcmp(text + len - strlen(r->shown), r->shown) == 0, "%s", text);
     }
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(audit, lines_that_are_lost_are_told_once_and_counted)
+{
+    const struct audit_party party = { .peer = "1.2.3.4:5" };
+    const struct audit_pair pair = { "x", BYTES_LITERAL("1") };
+    int ends[2];
+    char text[4096];
+
+    CHECK_EQ(pipe(ends), 0, "");
+    const struct log alarm = log_to(ends[1], LOG_INFO);
+    struct log log = log_to(-1, LOG_INFO);
+    struct audit audit = { .log = &log, .alarm = &alarm };
+    for (int i = 0; i < 3; i++)
+        audit_done(&audit, "change", &party, &pair, 1);
+    log.fd = ends[1];
+    audit_done(&audit, "change", &party, &pair, 1);
+    const ssize_t len = read(ends[0], text, sizeof(text) - 1);
+    CHECK(len > 0);
+    text[len] = '\0';
+    const char *failed = strstr(text, "error audit.failed ");
+    CHECK_THAT(failed && !strstr(failed + 1, "error audit.failed"), "%s", text);
+    CHECK_THAT(strstr(text, "audit.change client=1.2.3.4:5 who=- x=1\n") != NULL, "%s", text);
+    CHECK_THAT(strstr(text, "warning audit.resumed lost=3\n") != NULL, "%s", text);
     close(ends[0]);
     close(ends[1]);
 }

@@ -148,8 +148,9 @@ TEST(config, a_bad_key_file_is_refused_without_showing_the_key)
           "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",           "more than two lines"                    },
         { "primary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n"
           "primary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n", "line 2 has a key that was there already"},
-        { "tertiary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",         "line 1 is not a key"                    },
-        { "secondary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",        "is empty"                               },
+        { "tertiary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",
+         "names a key \"tertiary\"; the names are"                                                          },
+        { "secondary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",        "has no primary key"                     },
     };
     char path[256], words[512];
 
