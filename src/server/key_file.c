@@ -89,6 +89,10 @@ static bytes unknown_name(bytes line)
     if (name.len == 0 || name.len >= KEY_BYTES_MIN ||
         trimmed(bytes_from(line, (size_t)(equals - line.data) + 1)).len < KEY_BYTES_MIN)
         return BYTES_NONE;
+    for (size_t i = 0; i < name.len; i++) {
+        if (!isalpha(name.data[i]) && name.data[i] != '-' && name.data[i] != '_')
+            return BYTES_NONE;
+    }
     return name;
 }
 

@@ -150,6 +150,7 @@ TEST(config, a_bad_key_file_is_refused_without_showing_the_key)
           "primary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n", "line 2 has a key that was there already"},
         { "tertiary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",
          "names a key \"tertiary\"; the names are"                                                          },
+        { "s3cret = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",           "line 1 is not a key"                    },
         { "secondary = c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n",        "has no primary key"                     },
     };
     char path[256], words[512];
