@@ -49,8 +49,9 @@ static uint64_t log_number(const char *name)
     return strcmp(end, ".log") == 0 ? number : 0;
 }
 
-/* Opens the newest log, unless it is open. */
-static void follow_log(struct rocksdb_storage *rocks)
+/* The newest log, opened for writing, or -1. It is not kept open: what RocksDB deletes would stay on the disk for as
+ * long as somebody has it open. */
+static int open_log(const struct rocksdb_storage *rocks)
 {
     const struct dirent *entry;
     char name[NAME_BYTES];
@@ -58,18 +59,15 @@ static void follow_log(struct rocksdb_storage *rocks)
 
     DIR *directory = opendir(rocks->path);
     if (directory == NULL)
-        return;
+        return -1;
     while ((entry = readdir(directory)) != NULL) {
         const uint64_t number = log_number(entry->d_name);
         newest = number > newest ? number : newest;
     }
-    if (newest != rocks->ahead.number || rocks->ahead.file < 0) {
-        ahead_end(rocks);
-        snprintf(name, sizeof(name), "%06" PRIu64 ".log", newest);
-        rocks->ahead.number = newest;
-        rocks->ahead.file = openat(dirfd(directory), name, O_WRONLY | O_CLOEXEC);
-    }
+    snprintf(name, sizeof(name), "%06" PRIu64 ".log", newest);
+    const int file = openat(dirfd(directory), name, O_WRONLY | O_CLOEXEC);
     closedir(directory);
+    return file;
 }
 
 /* Up to the end of a block, so that no piece of a head lies behind the last one. */
@@ -98,31 +96,26 @@ void ahead_prepare(struct rocksdb_storage *rocks, size_t size)
     const size_t needed = size + LOG_HEAD_BYTES * (2 + size / LOG_BLOCK_BYTES);
     struct stat about;
 
-    if (rocks->ahead.left >= needed) {
-        rocks->ahead.left -= needed;
+    if (rocks->ahead_left >= needed) {
+        rocks->ahead_left -= needed;
         return;
     }
-    rocks->ahead.left = 0;
+    rocks->ahead_left = 0;
     /* What is longer than a stretch would wait for both. */
     if (needed >= STRETCH_BYTES / 2)
         return;
-    follow_log(rocks);
-    if (rocks->ahead.file < 0 || fstat(rocks->ahead.file, &about) != 0)
+    const int file = open_log(rocks);
+    if (file < 0)
         return;
-    const size_t stretch = stretch_from((uint64_t)about.st_size);
-    if (write_zeros(rocks->ahead.file, about.st_size, stretch))
-        rocks->ahead.left = stretch - needed;
+    if (fstat(file, &about) == 0) {
+        const size_t stretch = stretch_from((uint64_t)about.st_size);
+        if (write_zeros(file, about.st_size, stretch))
+            rocks->ahead_left = stretch - needed;
+    }
+    close(file);
 }
 
 void ahead_begin(struct rocksdb_storage *rocks)
 {
-    rocks->ahead.file = -1;
-    rocks->ahead.left = FIRST_BYTES;
-}
-
-void ahead_end(struct rocksdb_storage *rocks)
-{
-    if (rocks->ahead.file >= 0)
-        close(rocks->ahead.file);
-    rocks->ahead.file = -1;
+    rocks->ahead_left = FIRST_BYTES;
 }

@@ -7,6 +7,5 @@
 /* Before a commit of so many bytes, by the committing thread. Never fails: at worst the commit is slower. */
 void ahead_prepare(struct rocksdb_storage *rocks, size_t size);
 void ahead_begin(struct rocksdb_storage *rocks);
-void ahead_end(struct rocksdb_storage *rocks);
 
 #endif

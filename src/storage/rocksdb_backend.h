@@ -47,11 +47,7 @@ struct rocksdb_storage {
      * is time for one; the committing thread's, see raw_turn(). */
     uint64_t bodies_written, bodies_asked_at;
     /* Room in the log that is on the disk already, see rocksdb_ahead.c; the committing thread's. */
-    struct {
-        int file; /* the log, or -1 */
-        uint64_t number;
-        size_t left;
-    } ahead;
+    size_t ahead_left;
     /* Files that were dropped, see rocksdb_trash.c; the committing thread's but for the flags. */
     struct {
         pthread_t thread;

@@ -579,3 +579,35 @@ TEST(storage, rocksdb_drops_a_commit_that_was_cut_off_with_zeros_behind)
     CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 99, "");
     CHECK(strstr(logged, "storage_log_damaged") != NULL);
 }
+
+/* Descriptors of this process whose file is a log that was deleted. */
+static int deleted_logs(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    char target[600];
+    int count = 0;
+
+    CHECK(directory != NULL);
+    while ((entry = readdir(directory)) != NULL) {
+        const ssize_t len = readlinkat(dirfd(directory), entry->d_name, target, sizeof(target) - 1);
+        target[len > 0 ? len : 0] = 0;
+        count += strstr(target, ".log (deleted)") != NULL;
+    }
+    closedir(directory);
+    return count;
+}
+
+TEST(storage, rocksdb_holds_no_log_open_that_was_settled_away)
+{
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    for (int i = 0; i < 100; i++) {
+        fixture_put(&f, fixture_at(SPACE_BODIES), "a", long_value());
+        fixture_commit(&f);
+    }
+    CHECK_OK(storage_settle(f.storage, fixture_at(SPACE_BODIES).partition));
+    CHECK_EQ(deleted_logs(), 0, "");
+    fixture_close(&f);
+}
