@@ -25,6 +25,9 @@
 #include "storage/full_key.h"
 #include "storage/rocksdb_files.h"
 
+/* Of the thread that removes dropped files: there is none or it is ending, it has yet to look, it is looking. */
+enum trash_state { TRASH_IDLE, TRASH_WISHED, TRASH_REMOVING };
+
 struct rocksdb_storage {
     struct storage base;
     const struct log *log;
@@ -48,12 +51,12 @@ struct rocksdb_storage {
     uint64_t bodies_written, bodies_asked_at;
     /* Room in the log that is on the disk already, see rocksdb_ahead.c; the committing thread's. */
     size_t ahead_left;
-    /* Files that were dropped, see rocksdb_trash.c; the committing thread's but for the flags. */
+    /* Files that were dropped, see rocksdb_trash.c; the committing thread's but for the atomic ones. */
     struct {
         pthread_t thread;
         bool has_thread;
-        _Atomic bool is_running, is_ending;
-        _Atomic unsigned wishes;
+        _Atomic enum trash_state state;
+        _Atomic bool is_ending;
     } trash;
     _Atomic bool is_failed; /* a write failed: no more commits */
     _Atomic uint32_t body_gets;

@@ -8,7 +8,7 @@
  * Keeps: only adds and removes second names, so nothing that RocksDB has can be lost. A file that is not dropped after
  * all, or whose second name could not be made, is no failure. What is left at the end goes after the next opening.
  * Threads: trash_keep and trash_empty by one thread at a time, the committing one; the emptying thread shares the
- * directory and the flags with it, and nothing else. */
+ * directory, the state and a flag with it, and nothing else. */
 #include "storage/rocksdb_trash.h"
 
 #include <dirent.h>
@@ -97,31 +97,31 @@ static void remove_all(struct rocksdb_storage *rocks)
         close(top);
 }
 
-/* Again, if more was thrown away meanwhile. */
+/* Again, if more was thrown away meanwhile. One state says both that nothing is left to do and that the thread is
+ * over, so that nobody can leave a wish with a thread that does not look at it any more. */
 static void *empty(void *owner)
 {
     struct rocksdb_storage *rocks = owner;
-    unsigned wished;
+    enum trash_state removing;
 
     do {
-        wished = atomic_load(&rocks->trash.wishes);
+        atomic_store(&rocks->trash.state, TRASH_REMOVING);
         remove_all(rocks);
-    } while (wished != atomic_load(&rocks->trash.wishes) && !atomic_load(&rocks->trash.is_ending));
-    atomic_store(&rocks->trash.is_running, false);
+        removing = TRASH_REMOVING;
+    } while (!atomic_compare_exchange_strong(&rocks->trash.state, &removing, TRASH_IDLE) &&
+             !atomic_load(&rocks->trash.is_ending));
     return NULL;
 }
 
 void trash_empty(struct rocksdb_storage *rocks)
 {
-    atomic_fetch_add(&rocks->trash.wishes, 1);
-    if (atomic_load(&rocks->trash.is_running))
+    if (atomic_exchange(&rocks->trash.state, TRASH_WISHED) != TRASH_IDLE)
         return;
     if (rocks->trash.has_thread)
         pthread_join(rocks->trash.thread, NULL);
-    atomic_store(&rocks->trash.is_running, true);
     rocks->trash.has_thread = pthread_create(&rocks->trash.thread, NULL, empty, rocks) == 0;
     if (!rocks->trash.has_thread)
-        atomic_store(&rocks->trash.is_running, false);
+        atomic_store(&rocks->trash.state, TRASH_IDLE);
 }
 
 void trash_end(struct rocksdb_storage *rocks)

@@ -241,7 +241,7 @@ static int dropped_files(struct fixture *f)
     char path[600];
     int count = 0;
 
-    while (atomic_load(&rocks->trash.is_running))
+    while (atomic_load(&rocks->trash.state) != TRASH_IDLE)
         sched_yield();
     snprintf(path, sizeof(path), "%s/dropped", f->path);
     DIR *directory = opendir(path);
