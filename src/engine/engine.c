@@ -182,6 +182,7 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
     pthread_mutex_init(&engine->publish_lock, NULL);
     pthread_mutex_init(&engine->figures_lock, NULL);
     pthread_mutex_init(&engine->purger.pass_lock, NULL);
+    pthread_mutex_init(&engine->purger.keeper_lock, NULL);
     pthread_mutex_init(&engine->purger.history.lock, NULL);
     pthread_mutex_init(&engine->build_lock, NULL);
     atomic_store(&engine->epoch, 1);
@@ -215,6 +216,7 @@ static void engine_free(struct engine *engine)
     crew_close(engine->crew);
     memory_give(engine->group.deltas);
     pthread_mutex_destroy(&engine->build_lock);
+    pthread_mutex_destroy(&engine->purger.keeper_lock);
     pthread_mutex_destroy(&engine->purger.pass_lock);
     pthread_mutex_destroy(&engine->purger.history.lock);
     pthread_mutex_destroy(&engine->figures_lock);

@@ -7,7 +7,7 @@
  * lifetime of the note. Whoever reads looks into the few stretches that are there.
  *
  * Keeps: a note is there for LIMIT_NOTE_MS at least and, if nobody needs it, two stretches more at most, if the purger
- * runs. Nothing is removed while a clock leap waits to be confirmed.
+ * runs. Nothing is removed while a clock leap waits to be confirmed, nor after the one who was asked has left.
  * Threads: any; first_note is changed by the committing thread. Start reading at note_put(). */
 #include "engine/purger_parts.h"
 
@@ -116,10 +116,35 @@ status note_find(struct request *request, const struct collection *collection, b
 
 void engine_keep_notes(struct engine *engine, note_keeper *keeper, void *context)
 {
-    pthread_mutex_lock(&engine->purger.pass_lock);
-    engine->purger.keeper = keeper;
-    engine->purger.keeper_context = context;
-    pthread_mutex_unlock(&engine->purger.pass_lock);
+    struct purger *purger = &engine->purger;
+
+    pthread_mutex_lock(&purger->keeper_lock);
+    purger->keeper = keeper;
+    purger->keeper_context = context;
+    purger->has_keeper_left = keeper == NULL;
+    pthread_mutex_unlock(&purger->keeper_lock);
+}
+
+enum keeping_rule { KEEP_NONE, KEEP_NEEDED, KEEP_ALL };
+
+static enum keeping_rule keeping_rule(struct purger *purger)
+{
+    pthread_mutex_lock(&purger->keeper_lock);
+    enum keeping_rule rule = purger->keeper            ? KEEP_NEEDED
+                             : purger->has_keeper_left ? KEEP_ALL
+                                                       : KEEP_NONE;
+    pthread_mutex_unlock(&purger->keeper_lock);
+    return rule;
+}
+
+/* CANCELLED: whoever could have said so has left meanwhile. */
+static status ask_keeper(struct purger *purger, bytes key, bytes value, bool *is_needed_out)
+{
+    pthread_mutex_lock(&purger->keeper_lock);
+    const bool is_there = purger->keeper != NULL;
+    *is_needed_out = is_there && purger->keeper(purger->keeper_context, key, value);
+    pthread_mutex_unlock(&purger->keeper_lock);
+    return is_there ? STATUS_OK : status_of(CANCELLED, "nobody knows which notes are needed");
 }
 
 struct kept_note {
@@ -139,14 +164,15 @@ struct keeping {
 static status keep_note(struct keeping *keeping, bytes row_key, bytes value)
 {
     struct purge_pass *pass = keeping->pass;
-    const struct purger *purger = &pass->engine->purger;
     struct kept_note *note = &keeping->notes[keeping->count];
     struct buffer out = buffer_in(pass->arena);
+    bool is_needed;
     uint32_t part;
     bytes key;
 
     TRY(row_note_key_of(pass->arena, row_key, &key));
-    if (!purger->keeper(purger->keeper_context, key, value))
+    TRY(ask_keeper(&pass->engine->purger, key, value, &is_needed));
+    if (!is_needed)
         return STATUS_OK;
     if (!row_note_part_of(row_key, &part))
         return status_of(CORRUPT, "a stored note is damaged");
@@ -227,8 +253,6 @@ static status keep_needed(struct purge_pass *pass, struct collection_state *stat
     bool is_last = false;
     uint8_t *position;
 
-    if (!pass->engine->purger.keeper)
-        return STATUS_OK;
     row_key_notes(&end, before);
     TRY(buffer_finish(&end, &keeping.end));
     TRY(ARENA_NEW(pass->arena, POSITION_BYTES, &position));
@@ -302,7 +326,11 @@ status note_purge(struct purge_pass *pass, const struct collection *collection)
 
     if (atomic_load(&collection->state->first_note) >= forgetting.keep_from)
         return STATUS_OK;
-    TRY(keep_needed(pass, collection->state, forgetting.keep_from));
+    const enum keeping_rule rule = keeping_rule(&pass->engine->purger);
+    if (rule == KEEP_ALL)
+        return STATUS_OK;
+    if (rule == KEEP_NEEDED)
+        TRY(keep_needed(pass, collection->state, forgetting.keep_from));
     forgetting.commit = (struct commit){
         .stamp = forget_stamp, .done = forget_done, .owner = &forgetting, .is_barrier = true
     };

@@ -21,8 +21,9 @@ MUST_USE status note_find(struct request *request, const struct collection *coll
 /* Is a note that is old enough to go still needed? Then it is kept for LIMIT_NOTE_MS more. Asked on the purger's
  * thread; must not block nor call the engine. */
 typedef bool note_keeper(void *context, bytes key, bytes value);
-/* Who is asked; NULL: nobody, and every note goes when it is old enough. When this returns, nobody else is asked any
- * more. */
+/* Who is asked; every note goes when it is old enough if there never was anybody. NULL: whoever was asked leaves, and
+ * all notes stay until there is somebody again, because nobody can say which are needed. When this returns, nobody
+ * else is asked any more; it waits for an answer at most, not for the purger. */
 void engine_keep_notes(struct engine *engine, note_keeper *keeper, void *context);
 
 #endif

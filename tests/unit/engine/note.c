@@ -258,3 +258,51 @@ TEST(note, is_kept_however_many_there_are)
     world_end(&request);
     world_close(&w);
 }
+
+TEST(note, stays_when_whoever_was_asked_has_left)
+{
+    struct write_note note = note_of(0, "a");
+    struct keeper keeper = { .wanted = 'n' };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "");
+    engine_keep_notes(w.engine, is_wanted, &keeper);
+    CHECK_EQ(insert_noted(&w, 1, &note), OK, "");
+    engine_keep_notes(w.engine, NULL, NULL);
+    world_pass(&w, 2 * LIMIT_NOTE_MS);
+    world_purge(&w);
+    CHECK_STRING(notes_of(&w, KEY), "0=a");
+    CHECK_EQ(keeper.asked, 0, "");
+    engine_keep_notes(w.engine, is_wanted, &keeper);
+    world_purge(&w);
+    CHECK_STRING(notes_of(&w, KEY), "");
+    world_close(&w);
+}
+
+static void leave_at_a_death(void *context, const struct death *death)
+{
+    (void)death;
+    engine_keep_notes(context, NULL, NULL);
+}
+
+/* Else a server would stop only after the pass. */
+TEST(note, can_lose_its_keeper_in_the_middle_of_a_pass)
+{
+    struct write_note note = note_of(0, "a");
+    struct keeper keeper = { .wanted = 'n' };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", 10, "");
+    engine_keep_notes(w.engine, is_wanted, &keeper);
+    CHECK_EQ(insert_noted(&w, 1, &note), OK, "");
+    struct request request = world_begin(&w);
+    const uint32_t id = world_find(&request, "c")->id;
+    world_end(&request);
+    CHECK_OK(engine_read_deaths(w.engine, id, leave_at_a_death, w.engine));
+    world_pass(&w, 2 * LIMIT_NOTE_MS);
+    CHECK_EQ(world_purge(&w).documents, 1, "");
+    CHECK_STRING(notes_of(&w, KEY), "0=a");
+    world_close(&w);
+}
