@@ -58,6 +58,7 @@ static void rocks_close(struct storage *storage)
     ASSERT(atomic_load(&rocks->sweeps_running) == 0);
     if (rocks->options[0] != NULL)
         rocksdb_options_release(rocks);
+    ahead_end(rocks);
     directory_close(rocks->directory_fd);
     memory_give(rocks->path);
     memory_give(rocks);

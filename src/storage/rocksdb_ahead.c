@@ -10,10 +10,15 @@
  * waits for a whole stretch. A log that was killed in the middle of a write has zeros behind its last bytes instead
  * of an end, so that it counts as damaged there (see rocksdb_options.c); what was promised lies before.
  *
+ * Whoever copies the log in use takes as many bytes as it has at first. Were some of them zeros, commits could
+ * overwrite them while they are copied, and the copy could lack one commit and have the next. So there are none
+ * meanwhile: the copy begins with a flush, which puts a new log in the place of one that has any, and that one stays
+ * without.
+ *
  * Keeps: only writes at the end of a file, never into it, and only between two commits; so it cannot meet what
  * RocksDB writes, whichever log that goes to. Databases that write little never have such a stretch. What fails here
  * is left undone.
- * Threads: the committing one. Start reading at ahead_prepare(). */
+ * Threads: the committing one; pausing by any. Start reading at ahead_prepare(). */
 #include "storage/rocksdb_ahead.h"
 
 #include <ctype.h>
@@ -91,7 +96,7 @@ static bool write_zeros(int file, off_t at, size_t size)
     return true;
 }
 
-void ahead_prepare(struct rocksdb_storage *rocks, size_t size)
+static void prepare(struct rocksdb_storage *rocks, size_t size)
 {
     const size_t needed = size + LOG_HEAD_BYTES * (2 + size / LOG_BLOCK_BYTES);
     struct stat about;
@@ -102,7 +107,7 @@ void ahead_prepare(struct rocksdb_storage *rocks, size_t size)
     }
     rocks->ahead_left = 0;
     /* What is longer than a stretch would wait for both. */
-    if (needed >= STRETCH_BYTES / 2)
+    if (rocks->copies_running > 0 || needed >= STRETCH_BYTES / 2)
         return;
     const int file = open_log(rocks);
     if (file < 0)
@@ -115,7 +120,38 @@ void ahead_prepare(struct rocksdb_storage *rocks, size_t size)
     close(file);
 }
 
+void ahead_prepare(struct rocksdb_storage *rocks, size_t size)
+{
+    pthread_mutex_lock(&rocks->ahead_lock);
+    prepare(rocks, size);
+}
+
+void ahead_committed(struct rocksdb_storage *rocks)
+{
+    pthread_mutex_unlock(&rocks->ahead_lock);
+}
+
+void ahead_pause(struct rocksdb_storage *rocks)
+{
+    pthread_mutex_lock(&rocks->ahead_lock);
+    rocks->copies_running++;
+    pthread_mutex_unlock(&rocks->ahead_lock);
+}
+
+void ahead_resume(struct rocksdb_storage *rocks)
+{
+    pthread_mutex_lock(&rocks->ahead_lock);
+    rocks->copies_running--;
+    pthread_mutex_unlock(&rocks->ahead_lock);
+}
+
 void ahead_begin(struct rocksdb_storage *rocks)
 {
+    pthread_mutex_init(&rocks->ahead_lock, NULL);
     rocks->ahead_left = FIRST_BYTES;
+}
+
+void ahead_end(struct rocksdb_storage *rocks)
+{
+    pthread_mutex_destroy(&rocks->ahead_lock);
 }

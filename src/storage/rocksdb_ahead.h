@@ -4,8 +4,16 @@
 
 #include "storage/rocksdb_backend.h"
 
-/* Before a commit of so many bytes, by the committing thread. Never fails: at worst the commit is slower. */
+/* Around a commit of so many bytes, by the committing thread. Never fails: at worst the commit is slower. */
 void ahead_prepare(struct rocksdb_storage *rocks, size_t size);
+void ahead_committed(struct rocksdb_storage *rocks);
+
+/* Around whatever copies the log that is in use: no zeros are written meanwhile, and those that were have their commit
+ * before them. */
+void ahead_pause(struct rocksdb_storage *rocks);
+void ahead_resume(struct rocksdb_storage *rocks);
+
 void ahead_begin(struct rocksdb_storage *rocks);
+void ahead_end(struct rocksdb_storage *rocks);
 
 #endif

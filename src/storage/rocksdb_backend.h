@@ -51,6 +51,9 @@ struct rocksdb_storage {
     uint64_t bodies_written, bodies_asked_at;
     /* Room in the log that is on the disk already, see rocksdb_ahead.c; the committing thread's. */
     size_t ahead_left;
+    /* Held by the committing thread from the zeros to the end of the commit that they are for. */
+    pthread_mutex_t ahead_lock;
+    int copies_running; /* ahead_lock; no zeros meanwhile */
     /* Files that were dropped, see rocksdb_trash.c; the committing thread's but for the atomic ones. */
     struct {
         pthread_t thread;

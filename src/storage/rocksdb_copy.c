@@ -1,14 +1,15 @@
 /* RocksDB copy: a second database from the files of the first.
  *
- * A checkpoint of RocksDB links the table files, which never change, and copies what is left of the
- * manifest and of the log. Memory is flushed first, so that the log is short and everything else a later
- * copy may share. The mark is written last: until then the directory is nobody's.
+ * A checkpoint of RocksDB links the table files, which never change, and copies what is left of the manifest and of the
+ * log. Memory is flushed first, so that the log is short and everything else a later copy may share; until the copy is
+ * made, nothing but commits is written to the log (see rocksdb_ahead.c). The mark is written last: until then the
+ * directory is nobody's.
  *
  * Threads: any; commits go on meanwhile. */
 #include <string.h>
 
 #include "storage/directory.h"
-#include "storage/rocksdb_backend.h"
+#include "storage/rocksdb_ahead.h"
 
 enum { FLUSH_ALWAYS = 0 }; /* bytes of log from which on memory is flushed */
 
@@ -18,8 +19,11 @@ status rocks_checkpoint(struct storage *storage, const char *path, struct arena 
     char *error = NULL;
     rocksdb_checkpoint_t *checkpoint = rocksdb_checkpoint_object_create(rocks->db, &error);
 
-    if (error == NULL)
+    if (error == NULL) {
+        ahead_pause(rocks);
         rocksdb_checkpoint_create(checkpoint, path, FLUSH_ALWAYS, &error);
+        ahead_resume(rocks);
+    }
     if (checkpoint != NULL)
         rocksdb_checkpoint_object_destroy(checkpoint);
     if (error == NULL)

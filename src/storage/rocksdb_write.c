@@ -187,6 +187,7 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
     ahead_prepare(rocks, rocks_batch_bytes(storage, batch));
     steps_hand_over(&batch->steps, rocks, batch->writes);
     rocksdb_write(rocks->db, rocks->write_synced, batch->writes, &error);
+    ahead_committed(rocks);
     rocksdb_writebatch_clear(batch->writes);
     if (error == NULL) {
         raw_shelf_tend(rocks);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/rocksdb_backend.h"
+#include "storage/rocksdb_ahead.h"
 #include "tests/unit/storage/fixture.h"
 
 enum { BODY_BYTES = 500 };
@@ -609,5 +609,35 @@ TEST(storage, rocksdb_holds_no_log_open_that_was_settled_away)
     }
     CHECK_OK(storage_settle(f.storage, fixture_at(SPACE_BODIES).partition));
     CHECK_EQ(deleted_logs(), 0, "");
+    fixture_close(&f);
+}
+
+static off_t log_bytes(struct fixture *f)
+{
+    struct stat info;
+    char path[600];
+
+    log_path(f->path, path, sizeof(path));
+    CHECK_EQ(stat(path, &info), 0, "");
+    return info.st_size;
+}
+
+TEST(storage, rocksdb_log_gets_no_zeros_while_it_is_copied)
+{
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    ahead_pause(rocksdb_of(f.storage));
+    for (int i = 0; i < 100; i++) {
+        fixture_put(&f, fixture_at(SPACE_BODIES), "a", long_value());
+        fixture_commit(&f);
+    }
+    CHECK_THAT(log_bytes(&f) < 100 * 1600, "%lld", (long long)log_bytes(&f));
+    ahead_resume(rocksdb_of(f.storage));
+    fixture_put(&f, fixture_at(SPACE_BODIES), "a", long_value());
+    fixture_commit(&f);
+    CHECK_THAT(log_bytes(&f) > 100 * 1600, "%lld", (long long)log_bytes(&f));
+    CHECK_OK(storage_checkpoint(f.storage, arena_format(f.arena, "%s/copy", f.path), f.arena));
+    CHECK_EQ(rocksdb_of(f.storage)->copies_running, 0, "");
     fixture_close(&f);
 }
