@@ -58,17 +58,33 @@ static status join(struct arena *arena, const char *directory, const char *name,
 
 /* ---- the directory of backups ----------------------------------------------------------------------- */
 
-static bool ends_partial(const char *name)
+/* True if `name` begins with a time as name_backup() writes it; what comes behind is in `rest_out`. */
+static bool begins_with_time(const char *name, const char **rest_out)
 {
-    size_t len = strlen(name), ending = sizeof(partial_ending) - 1;
+    static const char form[] = "0000-00-00T00-00-00.000Z"; /* 0: any digit */
 
-    return len > ending && strcmp(name + len - ending, partial_ending) == 0;
+    for (size_t i = 0; i < sizeof(form) - 1; i++) {
+        if (form[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != form[i])
+            return false;
+    }
+    *rest_out = name + sizeof(form) - 1;
+    return true;
+}
+
+/* Only what a backup can have made: others may have files of that ending, too. */
+static bool is_partial_name(const char *name)
+{
+    const char *rest;
+
+    return begins_with_time(name, &rest) && strcmp(rest, partial_ending) == 0;
 }
 
 /* 2026-01-31T23-59-59.999Z; an incomplete one never counts. */
 static bool is_backup_name(const char *name)
 {
-    return strlen(name) == 24 && name[10] == 'T' && name[23] == 'Z' && !ends_partial(name);
+    const char *rest;
+
+    return begins_with_time(name, &rest) && rest[0] == '\0';
 }
 
 status backup_find_newest(struct arena *arena, const char *directory, const char **path_out)
@@ -110,7 +126,7 @@ static status remove_leftovers(struct arena *arena, const char *directory)
 {
     struct file_names names;
 
-    TRY(file_list(arena, directory, ends_partial, &names));
+    TRY(file_list(arena, directory, is_partial_name, &names));
     for (size_t i = 0; i < names.count; i++) {
         const char *path;
         TRY(join(arena, directory, names.names[i], &path));

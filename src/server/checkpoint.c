@@ -2,7 +2,9 @@
  *
  *   DIR/checkpoint        the copy: links to the files of the database, made by the server
  *   DIR/checkpoint.tmp    the same, while RocksDB makes it
- *   DIR/checkpoint.lock   held by the one who carries it away; the kernel lets go of it if he dies
+ *
+ * Who carries it away holds a lock on DIR itself; the kernel lets go of it if he dies. A file for the lock would
+ * belong to the first who made a copy, and keep others out for ever.
  *
  * Threads: any; no state but the lock. */
 #include "server/checkpoint.h"
@@ -36,14 +38,11 @@ static void remove_copy(struct arena *arena, const char *directory)
 
 status checkpoint_claim(struct arena *arena, const char *directory, int *fd_out)
 {
-    const char *path = arena_format(arena, "%s/%s.lock", directory, place_name);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     *fd_out = -1;
-    if (!path)
-        return arena_exhausted(arena);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
-        return status_fail(arena, IO_ERROR, "%s: %s", path, strerror(errno));
+        return status_fail(arena, IO_ERROR, "%s: %s", directory, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
         return status_fail(arena, BUSY, "%s is being copied already; wait until that is done",

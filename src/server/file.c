@@ -135,11 +135,15 @@ status file_list(struct arena *arena, const char *directory, bool (*is_wanted)(c
 
 void file_remove_directory(const char *path)
 {
-    DIR *stream = opendir(path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
 
-    if (!stream)
+    if (!stream) {
+        if (fd >= 0)
+            close(fd);
         return;
+    }
     while ((entry = readdir(stream)) != NULL) {
         if (is_entry(entry->d_name))
             unlinkat(dirfd(stream), entry->d_name, 0);

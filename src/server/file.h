@@ -23,7 +23,7 @@ MUST_USE status file_list(struct arena *arena, const char *directory,
                           bool (*is_wanted)(const char *name), struct file_names *out);
 /* Makes the directory, or finds that it is empty. EXISTS if it is not. */
 MUST_USE status file_take_empty(struct arena *arena, const char *path, bool *is_made_out);
-/* A directory and the files in it, if there is one. */
+/* A directory and the files in it, if there is one. What a link leads to belongs to others and is left alone. */
 void file_remove_directory(const char *path);
 
 #endif

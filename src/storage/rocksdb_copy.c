@@ -34,17 +34,18 @@ status rocks_checkpoint(struct storage *storage, const char *path, struct arena 
     return s;
 }
 
-static bool has_ending(const char *name, const char *ending)
+/* Digits and an ending: others may have files of that ending in the directory, too. */
+static bool is_numbered(const char *name, const char *ending)
 {
-    const size_t len = strlen(name), ending_len = strlen(ending);
+    const size_t digits = strspn(name, "0123456789");
 
-    return len > ending_len && strcmp(name + len - ending_len, ending) == 0;
+    return digits > 0 && strcmp(name + digits, ending) == 0;
 }
 
 bool storage_owns_file(const char *name)
 {
     return strcmp(name, storage_mark_name) == 0 || strcmp(name, "CURRENT") == 0 ||
            strcmp(name, "IDENTITY") == 0 || strncmp(name, "MANIFEST-", 9) == 0 ||
-           strncmp(name, "OPTIONS-", 8) == 0 || has_ending(name, ".sst") ||
-           has_ending(name, ".log");
+           strncmp(name, "OPTIONS-", 8) == 0 || is_numbered(name, ".sst") ||
+           is_numbered(name, ".log");
 }

@@ -71,12 +71,57 @@ TEST(backup, two_backups_at_once_do_not_disturb_each_other)
     CHECK_EQ(flock(fd, LOCK_EX), 0, "");
     CHECK_CODE(back_up(&yard, 1000, &result), BUSY);
     close(fd);
-    int lock = open(arena_format(yard.arena, "%s/checkpoint.lock", yard.data), O_RDWR | O_CREAT,
-                    0600);
+    int lock = open(yard.data, O_RDONLY | O_DIRECTORY);
     CHECK_EQ(flock(lock, LOCK_EX), 0, "");
     CHECK_CODE(back_up(&yard, 1000, &result), BUSY);
     close(lock);
     CHECK_OK(back_up(&yard, 1000, &result));
+    yard_close(&yard);
+}
+
+static const char *make_file(struct yard *yard, const char *directory, const char *name)
+{
+    const char *path = arena_format(yard->arena, "%s/%s/%s", yard->path, directory, name);
+
+    (void)mkdir(arena_format(yard->arena, "%s/%s", yard->path, directory), 0700);
+    CHECK_OK(file_write(yard->arena, path, BYTES_LITERAL("dear"), 0600));
+    return path;
+}
+
+TEST(backup, a_backup_removes_nothing_that_it_has_not_made)
+{
+    struct yard yard;
+    struct backup_result result;
+
+    yard_open(&yard);
+    CHECK_EQ(mkdir(yard.backups, 0700), 0, "");
+    const char *kept[] = {
+        make_file(&yard, "backups/movie.partial", "a"),
+        make_file(&yard, "backups/2020-01-0xT00-00-00.000Z.partial", "b"),
+        make_file(&yard, "precious", "c"),
+    };
+    const char *left = make_file(&yard, "backups/2020-01-01T00-00-00.000Z.partial", "000001.sst");
+    const char *links[] = { "%s/backups/2020-01-02T00-00-00.000Z.partial", "%s/data/checkpoint",
+                            "%s/data/checkpoint.lock" };
+    EACH_ROW(links, link_name) {
+        const char *path = arena_format(yard.arena, *link_name, yard.path);
+        CHECK_EQ(symlink(arena_format(yard.arena, "%s/precious", yard.path), path), 0, "%s", path);
+    }
+    CHECK_OK(back_up(&yard, 1000, &result));
+    EACH_ROW(kept, path)
+        CHECK_EQ(access(*path, F_OK), 0, "%s", *path);
+    CHECK_EQ(access(left, F_OK), -1, "%s", left);
+    yard_close(&yard);
+}
+
+TEST(backup, a_backup_leaves_no_lock_in_the_data_that_keeps_others_out)
+{
+    struct yard yard;
+    struct backup_result result;
+
+    yard_open(&yard);
+    CHECK_OK(back_up(&yard, 1000, &result));
+    CHECK_EQ(access(arena_format(yard.arena, "%s/checkpoint.lock", yard.data), F_OK), -1, "");
     yard_close(&yard);
 }
 

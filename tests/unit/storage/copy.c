@@ -82,6 +82,9 @@ TEST(storage, only_files_of_the_database_are_its_own)
         { "tls-key.pem",     false},
         { "control",         false},
         { ".log",            false},
+        { "audit.log",       false},
+        { "12a.sst",         false},
+        { "000013.log.1",    false},
     };
 
     EACH_ROW(rows, r)
