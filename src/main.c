@@ -637,6 +637,8 @@ static int run_backup(struct arena *arena, const struct config *config)
     status s = backup_make(arena, &order, &result);
     if (s.code != OK)
         return fail(EXIT_FAILED, s.message);
+    if (result.warning)
+        fprintf(stderr, "mayfly: warning: %s\n", result.warning);
     print_copied(result.is_of_running_server ? "backup of a running server"
                                              : "backup of a stopped server",
                  result.path, &result);

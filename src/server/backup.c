@@ -176,12 +176,40 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+/* One is enough: it says what to look at. */
+static void warn(struct making *making, const char *text)
+{
+    if (!making->result->warning)
+        making->result->warning = text;
+}
+
+/* A file that has rotted there must not become the file of every later backup. */
+static status is_still_good(struct making *making, const char *old, bytes sum, bool *out)
+{
+    const struct copy_order order = { .from = old };
+    char found[COPY_CHECKSUM_BYTES];
+
+    *out = false;
+    status s = copy_file(making->arena, &order, found);
+    if (s.code == OUT_OF_MEMORY)
+        return s;
+    *out = s.code == OK && bytes_equal(sum, bytes_of_text(found));
+    if (!*out)
+        warn(making, arena_format(making->arena,
+                                  "%s is damaged; it is copied anew into this backup, and the ones "
+                                  "before cannot be restored",
+                                  old));
+    return STATUS_OK;
+}
+
 /* Only tables: what else there is may be written on under its old name. */
 static status try_link(struct making *making, const char *name, const char *from, const char *to,
                        bytes *sum_out)
 {
     struct stat now, then;
     const char *old;
+    bool is_good;
+    bytes sum;
 
     *sum_out = BYTES_NONE;
     if (!making->previous || strstr(name, ".sst") == NULL)
@@ -189,9 +217,12 @@ static status try_link(struct making *making, const char *name, const char *from
     TRY(join(making->arena, making->previous, name, &old));
     if (stat(from, &now) != 0 || stat(old, &then) != 0 || !is_same_file(&now, &then))
         return STATUS_OK;
-    TRY(find_previous_sum(making, name, sum_out));
-    if (sum_out->len > 0 && link(old, to) != 0)
-        *sum_out = BYTES_NONE; /* a file system without links: copy it */
+    TRY(find_previous_sum(making, name, &sum));
+    if (sum.len == 0)
+        return STATUS_OK;
+    TRY(is_still_good(making, old, sum, &is_good));
+    if (is_good && link(old, to) == 0) /* a file system without links: copy it */
+        *sum_out = sum;
     return STATUS_OK;
 }
 
@@ -239,8 +270,7 @@ static uint64_t size_of_all(struct arena *arena, const char *directory, struct f
 
 static status carry_all(struct making *making)
 {
-    const char *list_path;
-    bytes list;
+    bytes lines;
 
     TRY(file_list(making->arena, making->source, storage_owns_file, &making->names));
     making->progress = progress_begin("backup",
@@ -253,22 +283,27 @@ static status carry_all(struct making *making)
         }
     }
     progress_end(&making->progress);
-    TRY(buffer_finish(&making->list, &list));
-    TRY(join(making->arena, making->target, copy_list_name, &list_path));
-    TRY(file_write(making->arena, list_path, list, 0600));
+    TRY(buffer_finish(&making->list, &lines));
+    TRY(copy_write_list(making->arena, making->target, lines));
     return file_sync_directory(making->arena, making->target);
 }
 
+/* Without a list that can be trusted it is as if there were none before. */
 static status read_previous(struct making *making, const char *directory)
 {
-    const char *list_path;
-
     status s = backup_find_newest(making->arena, directory, &making->previous);
     if (s.code == NOT_FOUND)
         return STATUS_OK;
     TRY(s);
-    TRY(join(making->arena, making->previous, copy_list_name, &list_path));
-    return file_read(making->arena, list_path, LIMIT_BACKUP_LIST_BYTES, &making->previous_list);
+    s = copy_read_list(making->arena, making->previous, &making->previous_list);
+    if (s.code == OK || s.code == OUT_OF_MEMORY)
+        return s;
+    warn(making, arena_format(making->arena,
+                              "%s; all files are copied anew, and that backup cannot be restored: "
+                              "remove it",
+                              s.message));
+    making->previous = NULL;
+    return STATUS_OK;
 }
 
 /* From files that nobody changes to a backup under its name. */

@@ -15,6 +15,7 @@ struct backup_result {
     uint64_t files, bytes;
     uint64_t copied_bytes; /* the rest was there */
     bool is_of_running_server;
+    const char *warning; /* NULL: none; of a backup before that is damaged; in the arena */
 };
 /* BUSY while another backup runs, from here or to there. NOT_FOUND, CORRUPT, IO_ERROR. */
 MUST_USE status backup_make(struct arena *arena, const struct backup_order *order,
@@ -24,8 +25,8 @@ struct restore_order {
     const char *from; /* a backup, or a directory of backups: then the newest of them */
     const char *to;   /* does not exist or is empty */
 };
-/* What is copied is compared with the list of checksums: CORRUPT names the damaged file, and `to` is left empty.
- * EXISTS if `to` has something in it. */
+/* What is copied is compared with the list of checksums: CORRUPT names the damaged file, and `to` is left as it
+ * was. EXISTS if `to` has something in it; BUSY while another writes there. */
 MUST_USE status backup_restore(struct arena *arena, const struct restore_order *order,
                                struct backup_result *out);
 

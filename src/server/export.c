@@ -200,20 +200,27 @@ static status export_all(struct exporting *exporting)
         TRY(export_collection(exporting, collection));
         arena_release(exporting->arena, mark);
     }
-    return file_sync_directory(exporting->arena, exporting->order->to);
+    return STATUS_OK;
 }
 
 status export_make(struct arena *arena, const struct export_order *order, struct export_result *out)
 {
     struct exporting exporting = { .arena = arena, .order = order, .result = out };
-    bool is_made;
+    struct file_place place;
 
     *out = (struct export_result){ 0 };
-    TRY(file_take_empty(arena, order->to, &is_made));
-    TRY(request_begin(order->engine, arena, &exporting.request));
+    TRY(file_take_empty(arena, order->to, &place));
+    status s = request_begin(order->engine, arena, &exporting.request);
+    if (s.code != OK) {
+        file_abandon_place(&place);
+        return s;
+    }
     exporting.progress = progress_begin("export", sum_bytes(&exporting));
-    status s = export_all(&exporting);
+    s = export_all(&exporting);
     progress_end(&exporting.progress);
     request_end(&exporting.request);
+    if (s.code == OK)
+        return file_finish_place(arena, &place);
+    close(place.fd); /* the mark that it is not finished stays */
     return s;
 }

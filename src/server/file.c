@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "storage/storage.h"
 
 static status failure(struct arena *arena, const char *path, int error)
 {
@@ -152,19 +154,66 @@ void file_remove_directory(const char *path)
     rmdir(path);
 }
 
-status file_take_empty(struct arena *arena, const char *path, bool *is_made_out)
+/* ---- a directory that is filled ---------------------------------------------------------------------- */
+
+static status claim_empty(struct arena *arena, const struct file_place *place)
 {
+    const char *mark = arena_format(arena, "%s/%s", place->path, storage_unfinished_name);
     struct file_names names;
 
-    *is_made_out = mkdir(path, 0700) == 0;
-    if (*is_made_out)
-        return STATUS_OK;
-    if (errno != EEXIST)
-        return failure(arena, path, errno);
-    TRY(file_list(arena, path, NULL, &names));
+    if (!mark)
+        return arena_exhausted(arena);
+    if (flock(place->fd, LOCK_EX | LOCK_NB) != 0)
+        return status_fail(arena, BUSY, "%s is being written by somebody else", place->path);
+    TRY(file_list(arena, place->path, NULL, &names));
+    if (names.count > 0 && access(mark, F_OK) == 0)
+        return status_fail(arena, EXISTS,
+                           "%s was left by a restore or an export that did not come to its end; "
+                           "remove it and try again",
+                           place->path);
     if (names.count > 0)
         return status_fail(arena, EXISTS,
                            "%s is not empty; an empty directory is needed, so that nothing is lost",
-                           path);
+                           place->path);
+    int fd = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return failure(arena, mark, errno);
+    close(fd);
     return STATUS_OK;
+}
+
+status file_take_empty(struct arena *arena, const char *path, struct file_place *out)
+{
+    *out = (struct file_place){ .path = path, .fd = -1, .is_made = mkdir(path, 0700) == 0 };
+    if (!out->is_made && errno != EEXIST)
+        return failure(arena, path, errno);
+    out->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (out->fd < 0)
+        return failure(arena, path, errno);
+    status s = claim_empty(arena, out);
+    if (s.code != OK) {
+        close(out->fd);
+        out->fd = -1;
+    }
+    return s;
+}
+
+status file_finish_place(struct arena *arena, struct file_place *place)
+{
+    status s = file_sync_directory(arena, place->path);
+
+    if (s.code == OK && unlinkat(place->fd, storage_unfinished_name, 0) != 0)
+        s = failure(arena, place->path, errno);
+    if (s.code == OK)
+        s = file_sync_directory(arena, place->path);
+    close(place->fd);
+    return s;
+}
+
+void file_abandon_place(struct file_place *place)
+{
+    unlinkat(place->fd, storage_unfinished_name, 0);
+    if (place->is_made)
+        rmdir(place->path);
+    close(place->fd);
 }

@@ -21,8 +21,18 @@ struct file_names {
 /* NOT_FOUND, IO_ERROR, TOO_LARGE from LIMIT_BACKUP_FILES on. */
 MUST_USE status file_list(struct arena *arena, const char *directory,
                           bool (*is_wanted)(const char *name), struct file_names *out);
-/* Makes the directory, or finds that it is empty. EXISTS if it is not. */
-MUST_USE status file_take_empty(struct arena *arena, const char *path, bool *is_made_out);
+/* A directory that is the caller's alone while it is filled, with a mark that says so. */
+struct file_place {
+    const char *path; /* borrowed */
+    int fd;           /* holds its lock */
+    bool is_made;
+};
+/* Makes the directory, or finds that it is empty. EXISTS if it is not; BUSY while another fills it; IO_ERROR. */
+MUST_USE status file_take_empty(struct arena *arena, const char *path, struct file_place *out);
+/* All that was written is on the disk: takes the mark away and gives the place back. IO_ERROR. */
+MUST_USE status file_finish_place(struct arena *arena, struct file_place *place);
+/* The caller has removed what he wrote: the place is as it was before. */
+void file_abandon_place(struct file_place *place);
 /* A directory and the files in it, if there is one. What a link leads to belongs to others and is left alone. */
 void file_remove_directory(const char *path);
 

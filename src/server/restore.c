@@ -2,7 +2,8 @@
  *
  * Every file is compared with its checksum while it is copied. The mark that makes a directory a database is
  * copied last: what a restore leaves that did not come to its end is refused by every server, and what one
- * leaves that failed is removed.
+ * leaves that failed is removed. Until then a mark of its own says that it is not finished, and a lock keeps a second
+ * one out.
  *
  * Times to live need no care: deadlines are moments, so documents whose time has come since the backup was made
  * are dead in what is restored, too; and the clock's mark comes along, so a clock that is behind does not wake
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "server/backup.h"
 #include "server/copy.h"
 #include "server/file.h"
@@ -35,13 +35,32 @@ static status find_backup(struct restoring *restoring, const char *from)
     if (!list)
         return arena_exhausted(restoring->arena);
     restoring->from = from;
-    if (access(list, F_OK) != 0) {
+    if (access(list, F_OK) != 0)
         TRY(backup_find_newest(restoring->arena, from, &restoring->from));
-        list = arena_format(restoring->arena, "%s/%s", restoring->from, copy_list_name);
-        if (!list)
-            return arena_exhausted(restoring->arena);
+    return copy_read_list(restoring->arena, restoring->from, &restoring->list);
+}
+
+/* Both are in the order of names. A file of a database that no list names is not part of the backup: somebody has
+ * changed it. */
+static status refuse_unlisted(struct restoring *restoring)
+{
+    struct copy_line line = { 0 };
+    bytes rest = restoring->list;
+    struct file_names names;
+    bool has_line = true;
+
+    TRY(file_list(restoring->arena, restoring->from, storage_owns_file, &names));
+    for (size_t i = 0; i < names.count; i++) {
+        bytes name = bytes_of_text(names.names[i]);
+        while (has_line && bytes_compare(line.name, name) < 0)
+            TRY(copy_take_line(restoring->arena, &rest, &line, &has_line));
+        if (!has_line || !bytes_equal(line.name, name))
+            return status_fail(restoring->arena, CORRUPT,
+                               "%s/%s is not in the list %s; the backup was changed after it was "
+                               "made",
+                               restoring->from, names.names[i], copy_list_name);
     }
-    return file_read(restoring->arena, list, LIMIT_BACKUP_LIST_BYTES, &restoring->list);
+    return STATUS_OK;
 }
 
 static status restore_file(struct restoring *restoring, const struct copy_line *line)
@@ -97,8 +116,7 @@ static status restore_all(struct restoring *restoring)
         return status_fail(restoring->arena, CORRUPT, "%s/%s does not name %s; the list is damaged",
                            restoring->from, copy_list_name, storage_mark_name);
     TRY(file_sync_directory(restoring->arena, restoring->to));
-    TRY(restore_pass(restoring, true, &has_mark));
-    return file_sync_directory(restoring->arena, restoring->to);
+    return restore_pass(restoring, true, &has_mark);
 }
 
 /* For the line that tells how far it is; a missing file is found later. */
@@ -119,24 +137,46 @@ static void add_sizes(struct restoring *restoring)
     }
 }
 
+/* The files that were made, and no others: in the order in which they were. */
+static void remove_made(struct restoring *restoring)
+{
+    uint64_t left = restoring->result->files;
+
+    for (int is_for_mark = 0; is_for_mark <= 1; is_for_mark++) {
+        bytes rest = restoring->list;
+        struct copy_line line;
+        bool has_line;
+        while (left > 0 && copy_take_line(restoring->arena, &rest, &line, &has_line).code == OK &&
+               has_line) {
+            if (bytes_equal(line.name, bytes_of_text(storage_mark_name)) != (is_for_mark == 1))
+                continue;
+            const char *path = arena_format(restoring->arena, "%s/%.*s", restoring->to,
+                                            (int)line.name.len, (const char *)line.name.data);
+            if (path)
+                unlink(path);
+            left--;
+        }
+    }
+}
+
 status backup_restore(struct arena *arena, const struct restore_order *order,
                       struct backup_result *out)
 {
     struct restoring restoring = { .arena = arena, .to = order->to, .result = out };
-    bool is_made;
+    struct file_place place;
 
     *out = (struct backup_result){ 0 };
     TRY(find_backup(&restoring, order->from));
-    TRY(file_take_empty(arena, order->to, &is_made));
+    TRY(refuse_unlisted(&restoring));
+    TRY(file_take_empty(arena, order->to, &place));
     out->path = restoring.from;
     add_sizes(&restoring);
     status s = restore_all(&restoring);
     if (s.code == OK) {
         out->copied_bytes = out->bytes;
-        return STATUS_OK;
+        return file_finish_place(arena, &place);
     }
-    file_remove_directory(order->to);
-    if (!is_made)
-        mkdir(order->to, 0700);
+    remove_made(&restoring);
+    file_abandon_place(&place);
     return s;
 }

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 const char storage_mark_name[] = "MAYFLY";
+const char storage_unfinished_name[] = "UNFINISHED";
 static const char mark_text[] = "mayfly storage format 1\n";
 
 static status create_directory(const struct directory_claim *claim, struct arena *arena);
@@ -105,6 +106,22 @@ static status is_directory_empty(const char *path, struct arena *arena, bool *ou
     return STATUS_OK;
 }
 
+static status refuse_foreign(const struct directory_claim *claim, struct arena *arena)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof(path), "%s/%s", claim->path, storage_unfinished_name) <
+            (int)sizeof(path) &&
+        access(path, F_OK) == 0)
+        return status_fail(arena, CORRUPT,
+                           "%s holds a restore that runs or did not come to its end; if none runs, "
+                           "remove the directory and restore again",
+                           claim->path);
+    return status_fail(arena, CORRUPT,
+                       "%s is not a mayfly data directory: it has files in it, but no file %s",
+                       claim->path, storage_mark_name);
+}
+
 /* Without a mark: a fresh directory gets one, any other is not ours. */
 static status create_mark(const struct directory_claim *claim, const char *path,
                           struct arena *arena, int *fd_out)
@@ -113,9 +130,7 @@ static status create_mark(const struct directory_claim *claim, const char *path,
 
     TRY(is_directory_empty(claim->path, arena, &is_empty));
     if (!is_empty)
-        return status_fail(arena, CORRUPT,
-                           "%s is not a mayfly data directory: it has files in it, but no file %s",
-                           claim->path, storage_mark_name);
+        return refuse_foreign(claim, arena);
     if (claim->must_exist || claim->is_read_only)
         return status_fail(arena, NOT_FOUND, "there is no database in %s: it is empty",
                            claim->path);

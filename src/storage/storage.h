@@ -195,6 +195,8 @@ MUST_USE status storage_keep_out(const char *path, struct arena *arena, int *fd_
 /* True if a file of this name in a data directory belongs to the database: not a lock, a log for people, or
  * what others keep beside it. */
 bool storage_owns_file(const char *name);
+/* A directory that is being filled, or was left by somebody who did not come to his end, has a file of this name. */
+extern const char storage_unfinished_name[];
 /* The file that makes a directory a data directory: what is copied has it last. */
 extern const char storage_mark_name[];
 

@@ -2,7 +2,7 @@
 // Backups of running and of stopped servers, and what comes back from them.
 "use strict";
 
-const { spawnSync } = require("node:child_process");
+const { spawn, spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const http = require("node:http");
 const path = require("node:path");
@@ -184,8 +184,48 @@ test("a damaged or missing file of a backup is named and nothing is restored", a
     fs.rmSync(file);
     attempt(new RegExp(`${table}: No such file`));
     fs.writeFileSync(file, good);
-    fs.appendFileSync(path.join(made, "SHA256SUMS"), "nonsense\n");
-    attempt(/"nonsense" is not a line/);
+    const list = path.join(made, "SHA256SUMS");
+    equal(spawnSync("sha256sum", ["-c", "--strict", "--quiet", list], { cwd: made }).status, 0);
+    fs.appendFileSync(list, "nonsense\n");
+    attempt(/SHA256SUMS is damaged: its last line is not/);
+});
+
+test("of two restores to one place one is done, and whole", async () => {
+    const server = await start();
+    const to = temporaryDirectory();
+    await server.client().databases.create({ id: "d" });
+    backup(server.data, to);
+    equal(await server.stop(), 0);
+    for (let round = 0; round < 5; round++) {
+        const target = temporaryDirectory();
+        const one = () =>
+            new Promise((resolve) => {
+                const child = spawn(MAYFLY, ["restore", "--from", to, "--to", target], { stdio: "ignore" });
+                child.on("exit", resolve);
+            });
+        equal((await Promise.all([one(), one(), one()])).sort(), [0, 1, 1]);
+        const check = mayfly("check", "--data", target);
+        equal(check.code, 0, check.out + check.err);
+    }
+});
+
+test("what has rotted in a backup is not linked into the next", async () => {
+    const server = await start();
+    const to = temporaryDirectory();
+    await server.client().databases.create({ id: "d" });
+    const first = backup(server.data, to);
+    equal(await server.stop(), 0);
+    const table = path.join(first.path, fs.readdirSync(first.path).find((name) => name.endsWith(".sst")));
+    const times = path.join(temporaryDirectory(), "times");
+    equal(spawnSync("touch", ["-r", table, times]).status, 0);
+    const bytes = fs.readFileSync(table);
+    bytes[bytes.length >> 1] ^= 1;
+    fs.writeFileSync(table, bytes);
+    equal(spawnSync("touch", ["-r", times, table]).status, 0);
+    const done = mayfly("backup", "--data", server.data, "--to", to);
+    equal(done.code, 0);
+    matches(done.err, /warning: .*\.sst is damaged; it is copied anew/);
+    restore(to);
 });
 
 test("a restore touches nothing that is there", async () => {

@@ -12,9 +12,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena *arena = arena_open(BUDGET);
     bytes rest = bytes_of(data, size);
     struct copy_line line;
+    bytes lines;
     bool has_line = true;
 
     ASSERT(arena != NULL);
+    ASSERT(copy_open_list(arena, rest, &lines).code != OK || lines.len < size);
     while (has_line) {
         size_t before = rest.len;
         if (copy_take_line(arena, &rest, &line, &has_line).code != OK)

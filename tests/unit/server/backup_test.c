@@ -143,6 +143,124 @@ TEST(backup, a_restored_copy_has_the_times_of_the_original)
     yard_close(&yard);
 }
 
+static status bring_back(struct yard *yard, const char *to, struct backup_result *out)
+{
+    const struct restore_order order = { .from = yard->backups, .to = to };
+
+    return backup_restore(yard->arena, &order, out);
+}
+
+TEST(backup, a_second_restore_to_one_place_touches_nothing_of_the_first)
+{
+    struct yard yard;
+    struct backup_result result;
+
+    yard_open(&yard);
+    CHECK_OK(back_up(&yard, 1000, &result));
+    const char *to = arena_format(yard.arena, "%s/new", yard.path);
+    struct file_place first;
+    CHECK_OK(file_take_empty(yard.arena, to, &first));
+    const char *file = make_file(&yard, "new", "CURRENT");
+    CHECK_CODE(bring_back(&yard, to, &result), BUSY);
+    CHECK_EQ(access(file, F_OK), 0, "");
+    close(first.fd); /* killed */
+    status s = bring_back(&yard, to, &result);
+    CHECK_EQ(s.code, EXISTS, "");
+    CHECK_THAT(strstr(s.message, "did not come to its end") != NULL, "%s", s.message);
+    struct storage_options options = { .path = to };
+    struct storage *storage;
+    s = storage_open_rocksdb(&options, yard.arena, &storage);
+    CHECK_EQ(s.code, CORRUPT, "");
+    CHECK_THAT(strstr(s.message, "restore again") != NULL, "%s", s.message);
+    yard_close(&yard);
+}
+
+TEST(backup, a_restore_that_fails_leaves_the_directory_as_it_was)
+{
+    struct yard yard;
+    struct backup_result result;
+    struct stat info;
+
+    yard_open(&yard);
+    CHECK_OK(back_up(&yard, 1000, &result));
+    const char *current = arena_format(yard.arena, "%s/CURRENT", result.path);
+    CHECK_OK(file_write(yard.arena, current, BYTES_LITERAL("rotten"), 0600));
+    const char *to = arena_format(yard.arena, "%s/new", yard.path);
+    CHECK_EQ(mkdir(to, 0750), 0, "");
+    CHECK_EQ(chmod(to, 0751), 0, "");
+    CHECK_EQ(stat(to, &info), 0, "");
+    ino_t before = info.st_ino;
+    CHECK_CODE(bring_back(&yard, to, &result), CORRUPT);
+    CHECK_EQ(stat(to, &info), 0, "");
+    CHECK_EQ(info.st_ino, before, "");
+    CHECK_EQ(info.st_mode & 0777, 0751, "");
+    CHECK_EQ(rmdir(to), 0, "nothing is left in it");
+    yard_close(&yard);
+}
+
+/* All of the list but what is between two places. */
+static void cut_list(struct yard *yard, const char *backup, size_t begin, size_t end)
+{
+    const char *path = arena_format(yard->arena, "%s/%s", backup, copy_list_name);
+    struct buffer left = buffer_in(yard->arena);
+    bytes list, content;
+
+    CHECK_OK(file_read(yard->arena, path, 1 << 20, &list));
+    CHECK_THAT(end <= list.len, "%zu", list.len);
+    buffer_append(&left, bytes_of(list.data, begin));
+    buffer_append(&left, bytes_from(list, end));
+    CHECK_OK(buffer_finish(&left, &content));
+    CHECK_OK(file_write(yard->arena, path, content, 0600));
+}
+
+TEST(backup, a_list_that_lost_a_line_and_a_file_that_no_list_names_are_refused)
+{
+    struct yard yard;
+    struct backup_result result;
+    bytes list;
+
+    yard_open(&yard);
+    CHECK_OK(back_up(&yard, 1000, &result));
+    const char *to = arena_format(yard.arena, "%s/new", yard.path);
+    const char *backup = result.path;
+    const char *extra = arena_format(yard.arena, "%s/999999.sst", backup);
+    CHECK_OK(file_write(yard.arena, extra, BYTES_LITERAL("x"), 0600));
+    status s = bring_back(&yard, to, &result);
+    CHECK_EQ(s.code, CORRUPT, "");
+    CHECK_THAT(strstr(s.message, "999999.sst is not in the list") != NULL, "%s", s.message);
+    CHECK_EQ(unlink(extra), 0, "");
+    CHECK_OK(copy_read_list(yard.arena, backup, &list));
+    const uint8_t *line_end = memchr(list.data, '\n', list.len);
+    cut_list(&yard, backup, 0, (size_t)(line_end - list.data) + 1);
+    s = bring_back(&yard, to, &result);
+    CHECK_EQ(s.code, CORRUPT, "");
+    CHECK_THAT(strstr(s.message, backup) != NULL, "it names the list: %s", s.message);
+    CHECK_EQ(access(to, F_OK), -1, "");
+    /* The next one does without it, and says so. */
+    CHECK_OK(back_up(&yard, 2000, &result));
+    CHECK_THAT(result.warning && strstr(result.warning, backup) != NULL, "%s", result.warning);
+    CHECK_EQ(result.copied_bytes, result.bytes, "");
+    CHECK_OK(bring_back(&yard, to, &result));
+    yard_close(&yard);
+}
+
+TEST(backup, a_list_without_its_last_line_is_refused)
+{
+    struct yard yard;
+    struct backup_result result;
+    bytes lines, whole;
+
+    yard_open(&yard);
+    CHECK_OK(back_up(&yard, 1000, &result));
+    const char *path = arena_format(yard.arena, "%s/%s", result.path, copy_list_name);
+    CHECK_OK(copy_read_list(yard.arena, result.path, &lines));
+    CHECK_OK(file_read(yard.arena, path, 1 << 20, &whole));
+    for (size_t len = 0; len < whole.len; len++)
+        CHECK_CODE(copy_open_list(yard.arena, bytes_of(whole.data, len), &lines), CORRUPT);
+    CHECK_OK(copy_open_list(yard.arena, whole, &lines));
+    yard_close(&yard);
+}
+
 TEST(backup, a_list_of_checksums_is_read_strictly)
 {
 #define SUM "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
