@@ -553,7 +553,8 @@ static status serve_until_stopped(struct house *house, const struct config *conf
     TRY_GOTO(server_open(&house->log, &house->metrics, arena, &faces.server), done);
     care.face = faces.port.face;
     care.tls = faces.tls;
-    server_set_care(faces.server, (struct server_care){ care_reload, care_report, &care });
+    server_set_care(faces.server,
+                    (struct server_care){ care_reload, care_report, care_tidy, &care });
     TRY_GOTO(listen_all(&faces, config, arena, &ready), done);
     listen_to_owner(&faces, config, house, arena);
     log_event(&house->log, LOG_INFO, "server.started", "version=%s pid=%d data=%s", version,
@@ -610,7 +611,7 @@ static int run_check(struct arena *arena, const struct config *config)
 
     status s = house_open(&house, config, COMMAND_CHECK, arena);
     if (s.code != OK)
-        return fail(EXIT_USAGE, s.message);
+        return fail(EXIT_USAGE, backup_explain(arena, config->data, s).message);
     s = engine_check(house.engine, print_violation, NULL, &summary);
     house_close(&house);
     if (s.code != OK)
@@ -683,7 +684,7 @@ static int run_export(struct arena *arena, const struct config *config)
     struct checkpoint_loan loan;
     struct export_result result;
 
-    status s = checkpoint_borrow(arena, config->data, &loan);
+    status s = checkpoint_borrow(arena, config->data, config->to, &loan);
     if (s.code == OK) {
         s = export_from(arena, config, loan.path, &result);
         checkpoint_return(arena, config->data, &loan);

@@ -105,6 +105,16 @@ status backup_find_newest(struct arena *arena, const char *directory, const char
     return status_fail(arena, NOT_FOUND, "there is no backup in %s", directory);
 }
 
+status backup_explain(struct arena *arena, const char *directory, status reason)
+{
+    const char *newest;
+
+    if (backup_find_newest(arena, directory, &newest).code != OK)
+        return reason;
+    return status_fail(arena, reason.code, "%s; it holds backups, each a database by itself: %s",
+                       reason.message, newest);
+}
+
 /* Held until closed: two backups to one place would remove each other's parts. */
 static status hold_target(struct arena *arena, const char *directory, int *fd_out)
 {
@@ -362,7 +372,7 @@ status backup_make(struct arena *arena, const struct backup_order *order, struct
     struct checkpoint_loan loan;
 
     *out = (struct backup_result){ 0 };
-    TRY(checkpoint_borrow(arena, order->data, &loan));
+    TRY(checkpoint_borrow(arena, order->data, order->to, &loan));
     status s = make_from_loan(arena, order, &loan, out);
     checkpoint_return(arena, order->data, &loan);
     return s;

@@ -34,5 +34,7 @@ MUST_USE status backup_restore(struct arena *arena, const struct restore_order *
  * arena. */
 MUST_USE status backup_find_newest(struct arena *arena, const char *directory,
                                    const char **path_out);
+/* Why there is no database in `directory`, with a hint if it is one of backups. */
+MUST_USE status backup_explain(struct arena *arena, const char *directory, status reason);
 
 #endif

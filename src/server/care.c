@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server/checkpoint.h"
 #include "server/key_file.h"
 
-enum { RELOAD_ARENA_BYTES = 4 * 1024 * 1024 };
+enum { RELOAD_ARENA_BYTES = 4 * 1024 * 1024, TIDY_ARENA_BYTES = 64 * 1024 };
 
 status care_open_audit(struct arena *arena, const char *path, int *fd_out)
 {
@@ -127,6 +128,21 @@ void care_reload(void *context)
         tell_reload(care, "certificate", reload_certificate(care, arena));
     if (care->config->audit_file)
         tell_reload(care, "audit", reopen_audit(care, arena));
+    arena_close(arena);
+}
+
+/* Every second. A backup that was killed would keep the bytes of the dead. */
+void care_tidy(void *context)
+{
+    const struct care *care = context;
+    struct arena *arena;
+
+    if (care->config->storage == STORAGE_KIND_MEMORY)
+        return;
+    arena = arena_open(TIDY_ARENA_BYTES);
+    if (!arena)
+        return;
+    checkpoint_clear(arena, care->config->data);
     arena_close(arena);
 }
 

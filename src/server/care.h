@@ -26,6 +26,7 @@ struct care {
 /* `context` is a struct care. */
 void care_reload(void *context);
 void care_report(void *context);
+void care_tidy(void *context);
 
 /* For the start, too. INVALID for a pipe or a socket, which would make everybody wait for whoever reads it; IO_ERROR. */
 MUST_USE status care_open_audit(struct arena *arena, const char *path, int *fd_out);

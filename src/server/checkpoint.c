@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "server/backup.h"
 #include "server/control.h"
 #include "server/file.h"
 #include "storage/storage.h"
@@ -59,15 +60,31 @@ void checkpoint_release(struct arena *arena, const char *directory, int fd)
     close(fd);
 }
 
-status checkpoint_borrow(struct arena *arena, const char *directory, struct checkpoint_loan *out)
+static status find_database(struct arena *arena, const char *directory)
 {
     const char *mark = arena_format(arena, "%s/%s", directory, storage_mark_name);
 
-    *out = (struct checkpoint_loan){ .path = checkpoint_path(arena, directory), .fd = -1 };
-    if (!out->path || !mark)
+    if (!mark)
         return arena_exhausted(arena);
-    if (access(mark, F_OK) != 0)
-        return status_fail(arena, NOT_FOUND, "there is no database in %s", directory);
+    if (access(mark, F_OK) == 0)
+        return STATUS_OK;
+    if (errno != ENOENT)
+        return status_fail(arena, IO_ERROR, "%s: %s", directory, strerror(errno));
+    return backup_explain(arena, directory,
+                          status_fail(arena, NOT_FOUND, "there is no database in %s", directory));
+}
+
+status checkpoint_borrow(struct arena *arena, const char *directory, const char *to,
+                         struct checkpoint_loan *out)
+{
+    *out = (struct checkpoint_loan){ .path = checkpoint_path(arena, directory), .fd = -1 };
+    if (!out->path)
+        return arena_exhausted(arena);
+    TRY(find_database(arena, directory));
+    if (file_is_inside(to, directory))
+        return status_fail(arena, INVALID,
+                           "%s lies in the data directory %s; choose a place outside of it", to,
+                           directory);
     TRY(checkpoint_claim(arena, directory, &out->fd));
     status s = control_post(arena, directory, "/_mayfly/checkpoint");
     if (s.code == OK)
@@ -87,8 +104,10 @@ void checkpoint_return(struct arena *arena, const char *directory,
 void checkpoint_clear(struct arena *arena, const char *directory)
 {
     const char *path = checkpoint_path(arena, directory);
+    const char *unfinished = path ? arena_format(arena, "%s.tmp", path) : NULL;
     int fd;
 
-    if (path && access(path, F_OK) == 0 && checkpoint_claim(arena, directory, &fd).code == OK)
+    if (unfinished && (access(path, F_OK) == 0 || access(unfinished, F_OK) == 0) &&
+        checkpoint_claim(arena, directory, &fd).code == OK)
         checkpoint_release(arena, directory, fd);
 }

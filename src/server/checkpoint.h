@@ -17,12 +17,14 @@ struct checkpoint_loan {
     const char *path; /* in the arena */
     int fd;           /* of the claim; -1: there is no server */
 };
-/* NOT_FOUND, BUSY, IO_ERROR. Without a server the caller keeps others out of the directory. */
-MUST_USE status checkpoint_borrow(struct arena *arena, const char *directory,
+/* `to` is where the files go: never into the directory itself, INVALID. NOT_FOUND, BUSY, IO_ERROR. Without a server the
+ * caller keeps others out of the directory. */
+MUST_USE status checkpoint_borrow(struct arena *arena, const char *directory, const char *to,
                                   struct checkpoint_loan *out);
 void checkpoint_return(struct arena *arena, const char *directory,
                        const struct checkpoint_loan *loan);
-/* At the start of a server: what a backup has left that did not come to its end takes up space. */
+/* By a server, at its start and then every second: what a backup has left that did not come to its end takes up space,
+ * and in it are documents that die meanwhile. */
 void checkpoint_clear(struct arena *arena, const char *directory);
 
 #endif

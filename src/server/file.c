@@ -8,6 +8,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -152,6 +154,27 @@ void file_remove_directory(const char *path)
     }
     closedir(stream);
     rmdir(path);
+}
+
+/* What does not exist yet is where its parent is. */
+static bool resolve(const char *path, char out[PATH_MAX])
+{
+    char parent[PATH_MAX];
+
+    if (realpath(path, out))
+        return true;
+    return errno == ENOENT && snprintf(parent, sizeof(parent), "%s", path) < PATH_MAX &&
+           realpath(dirname(parent), out);
+}
+
+bool file_is_inside(const char *path, const char *directory)
+{
+    char inner[PATH_MAX], outer[PATH_MAX];
+
+    if (!resolve(path, inner) || !realpath(directory, outer))
+        return false;
+    size_t len = strlen(outer);
+    return strncmp(inner, outer, len) == 0 && (inner[len] == '\0' || inner[len] == '/');
 }
 
 /* ---- a directory that is filled ---------------------------------------------------------------------- */

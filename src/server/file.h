@@ -21,6 +21,8 @@ struct file_names {
 /* NOT_FOUND, IO_ERROR, TOO_LARGE from LIMIT_BACKUP_FILES on. */
 MUST_USE status file_list(struct arena *arena, const char *directory,
                           bool (*is_wanted)(const char *name), struct file_names *out);
+/* True if `path`, which need not exist, is `directory` or lies in it, whatever links lead there. */
+bool file_is_inside(const char *path, const char *directory);
 /* A directory that is the caller's alone while it is filled, with a mark that says so. */
 struct file_place {
     const char *path; /* borrowed */

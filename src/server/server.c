@@ -268,7 +268,9 @@ void server_set_care(struct server *server, struct server_care care)
     server->care = care;
 }
 
-/* Waits for a signal or `other_fd`; the signal, or 0. */
+enum { NO_SIGNAL = -1, TIDY_EVERY_MS = 1000 };
+
+/* Waits for a signal or `other_fd`; the signal, 0 for the other, or NO_SIGNAL when the time is over. */
 static int wait_for_signal(struct server *server, int other_fd, int timeout_ms)
 {
     struct pollfd fds[] = {
@@ -281,6 +283,8 @@ static int wait_for_signal(struct server *server, int other_fd, int timeout_ms)
     do {
         count = poll(fds, ARRAY_COUNT(fds), timeout_ms);
     } while (count < 0 && errno == EINTR);
+    if (count == 0)
+        return NO_SIGNAL;
     return read(server->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)
                ? (int)info.ssi_signo
                : 0;
@@ -292,8 +296,10 @@ static bool wait_for_end(struct server *server)
     const struct server_care *care = &server->care;
 
     for (;;) {
-        int number = wait_for_signal(server, server->stop_fd, -1);
-        if (number == SIGHUP && care->reload)
+        int number = wait_for_signal(server, server->stop_fd, care->tidy ? TIDY_EVERY_MS : -1);
+        if (number == NO_SIGNAL)
+            care->tidy(care->context);
+        else if (number == SIGHUP && care->reload)
             care->reload(care->context);
         else if (number == SIGUSR1 && care->report)
             care->report(care->context);

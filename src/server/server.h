@@ -36,10 +36,11 @@ MUST_USE status server_listen(struct server *server, struct arena *arena,
                               struct address *actual_out);
 MUST_USE status server_start(struct server *server, struct arena *arena);
 
-/* What happens at SIGHUP and at SIGUSR1, on the thread of server_run(); NULL: nothing. */
+/* What happens at SIGHUP, at SIGUSR1 and every second, on the thread of server_run(); NULL: nothing. */
 struct server_care {
     void (*reload)(void *context);
     void (*report)(void *context);
+    void (*tidy)(void *context);
     void *context;
 };
 void server_set_care(struct server *server, struct server_care care);

@@ -356,6 +356,42 @@ test("a server clears away what a backup has left that was killed", async () => 
     equal(await second.stop(), 0);
 });
 
+test("a server that runs clears away what a killed backup has left", async () => {
+    const server = await start();
+    const left = path.join(server.data, "checkpoint");
+    const watcher = fs.watch(server.data);
+    const gone = new Promise((resolve) => watcher.on("change", () => !fs.existsSync(left) && resolve("gone")));
+    fs.mkdirSync(left);
+    fs.writeFileSync(path.join(left, "000001.sst"), "held");
+    const late = new Promise((resolve) => setTimeout(resolve, 10000, "late").unref());
+    equal(await Promise.race([gone, late]), "gone");
+    watcher.close();
+    equal(await server.stop(), 0);
+});
+
+test("a copy into the data directory is refused, and so is what is no database", async () => {
+    const server = await start();
+    const link = path.join(temporaryDirectory(), "link");
+    fs.symlinkSync(server.data, link);
+    const before = fs.readdirSync(server.data).sort();
+    for (const command of ["backup", "export"])
+        for (const to of ["", "checkpoint", "new"].flatMap((name) => [path.join(server.data, name), path.join(link, name)])) {
+            const done = mayfly(command, "--data", server.data, "--to", to);
+            equal(done.code, 1, to);
+            matches(done.err, /lies in the data directory/);
+        }
+    equal(fs.readdirSync(server.data).sort(), before);
+    const to = temporaryDirectory();
+    const made = backup(server.data, to);
+    for (const words of [["backup", "--data", to, "--to", temporaryDirectory()], ["check", "--data", to]]) {
+        const done = mayfly(...words);
+        ok(done.code !== 0 && done.err.includes(`it holds backups, each a database by itself: ${made.path}`), done.err);
+    }
+    const file = mayfly("backup", "--data", path.join(server.data, "MAYFLY"), "--to", to);
+    matches(file.err, /Not a directory/);
+    equal(await server.stop(), 0);
+});
+
 test("only the owner of the data can ask for a checkpoint", async () => {
     const server = await start();
     equal((await server.raw("POST", "/_mayfly/checkpoint")).status, 404);
