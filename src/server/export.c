@@ -5,13 +5,15 @@
  *   TO/{database}/{collection}.metadata.json   options and indexes, as mongorestore reads them
  *
  * All collections are of one instant: that of the request. Bytes of names that a file cannot have are written as %
- * and two digits. A document that has no _id, because another face made it, shows its id as that in BSON.
+ * and two digits. A name that is too long for a file is cut and ends in "%24" and a checksum of the whole, as mongodump
+ * does it; the metadata have it whole. A document that has no _id, because another face made it, shows its id as that in BSON.
  *
  * Keeps: nothing dead is written; users and permissions are not documents, and stay.
  * Threads: one. Start reading at export_make(). */
 #include "server/export.h"
 
 #include <errno.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +21,11 @@
 #include "front/mongo/mongo.h"
 #include "server/file.h"
 #include "server/progress.h"
+
+struct target {
+    const char *path;
+    FILE *file;
+};
 
 struct exporting {
     struct arena *arena;
@@ -47,6 +54,33 @@ static void append_escaped(struct buffer *out, bytes name)
     }
 }
 
+/* The same, of a length that leaves room for every ending in the 255 bytes of a file's name. */
+static status append_file_name(struct arena *arena, struct buffer *out, bytes name)
+{
+    enum { WHOLE_MAX = 238, CUT = 208, DIGEST_BYTES = 20, DIGEST_CHARS = 27 };
+    struct buffer escaped = buffer_in(arena);
+    uint8_t digest[EVP_MAX_MD_SIZE], text[EVP_ENCODE_LENGTH(DIGEST_BYTES)];
+    bytes whole;
+
+    append_escaped(&escaped, name);
+    TRY(buffer_finish(&escaped, &whole));
+    if (whole.len <= WHOLE_MAX) {
+        buffer_append(out, whole);
+        return STATUS_OK;
+    }
+    if (!EVP_Digest(name.data, name.len, digest, NULL, EVP_sha1(), NULL))
+        return status_of(OUT_OF_MEMORY, "no memory for a checksum");
+    EVP_EncodeBlock(text, digest, DIGEST_BYTES);
+    for (size_t i = 0; i < DIGEST_CHARS; i++) {
+        if (text[i] == '+' || text[i] == '/')
+            text[i] = text[i] == '+' ? '-' : '_';
+    }
+    buffer_append(out, bytes_of(whole.data, CUT));
+    buffer_append_text(out, "%24");
+    buffer_append(out, bytes_of(text, DIGEST_CHARS));
+    return STATUS_OK;
+}
+
 static status make_path(struct exporting *exporting, const struct collection *collection,
                         const char *ending, const char **out)
 {
@@ -55,10 +89,10 @@ static status make_path(struct exporting *exporting, const struct collection *co
 
     *out = NULL;
     buffer_append_format(&path, "%s/", exporting->order->to);
-    append_escaped(&path, collection->definition.database);
+    TRY(append_file_name(exporting->arena, &path, collection->definition.database));
     if (ending) {
         buffer_append_byte(&path, '/');
-        append_escaped(&path, collection->definition.name);
+        TRY(append_file_name(exporting->arena, &path, collection->definition.name));
         buffer_append_text(&path, ending);
     }
     buffer_append_byte(&path, '\0');
@@ -137,8 +171,25 @@ static status write_documents(struct exporting *exporting, const struct collecti
     if (s.code == OK)
         s = scan_status(scan);
     scan_close(scan);
-    if (s.code == OK && (fflush(file) != 0 || fsync(fileno(file)) != 0))
-        s = failure(exporting->arena, path);
+    return s;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------ */
+
+static status open_file(struct exporting *exporting, const struct collection *collection,
+                        const char *ending, struct target *out)
+{
+    *out = (struct target){ 0 };
+    TRY(make_path(exporting, collection, ending, &out->path));
+    out->file = fopen(out->path, "wxe");
+    return out->file ? STATUS_OK : failure(exporting->arena, out->path);
+}
+
+static status close_file(struct exporting *exporting, struct target *target, status s)
+{
+    if (s.code == OK && (fflush(target->file) != 0 || fsync(fileno(target->file)) != 0))
+        s = failure(exporting->arena, target->path);
+    fclose(target->file);
     return s;
 }
 
@@ -147,31 +198,31 @@ static status write_documents(struct exporting *exporting, const struct collecti
 static status write_metadata(struct exporting *exporting, const struct collection *collection)
 {
     struct buffer text = buffer_in(exporting->arena);
-    const char *path;
+    struct target target;
     bytes content;
 
-    TRY(make_path(exporting, collection, ".metadata.json", &path));
     TRY(mongo_describe_collection(exporting->arena, collection, &text));
     buffer_append_byte(&text, '\n');
     TRY(buffer_finish(&text, &content));
-    return file_write(exporting->arena, path, content, 0600);
+    TRY(open_file(exporting, collection, ".metadata.json", &target));
+    status s = STATUS_OK;
+    if (fwrite(content.data, 1, content.len, target.file) != content.len)
+        s = failure(exporting->arena, target.path);
+    return close_file(exporting, &target, s);
 }
 
 static status export_collection(struct exporting *exporting, const struct collection *collection)
 {
     const bool is_json = exporting->order->format == EXPORT_JSON;
-    const char *directory, *path;
+    const char *directory;
+    struct target target;
 
     TRY(make_path(exporting, collection, NULL, &directory));
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
         return failure(exporting->arena, directory);
-    TRY(make_path(exporting, collection, is_json ? ".jsonl" : ".bson", &path));
-    FILE *file = fopen(path, "wxe");
-    if (!file)
-        return failure(exporting->arena, path);
-    status s = write_documents(exporting, collection, file, path);
-    fclose(file);
-    TRY(s);
+    TRY(open_file(exporting, collection, is_json ? ".jsonl" : ".bson", &target));
+    TRY(close_file(exporting, &target,
+                   write_documents(exporting, collection, target.file, target.path)));
     exporting->result->collections++;
     return write_metadata(exporting, collection);
 }

@@ -345,6 +345,29 @@ test("an export as JSON has a living document in each line", async () => {
     equal(mayfly("export", "--data", server.data, "--to", to, "--format", "xml").code, 2);
 });
 
+test("names that are too long for a file are cut, and an export that failed is marked", async () => {
+    const server = await start({ options: MONGO });
+    const names = ["l".repeat(245), "%".repeat(100), `${"é".repeat(110)}x`, `${"%".repeat(99)}x`, "m".repeat(230)];
+    await withMongo(server, async (client) => {
+        for (const name of names) await client.db("m").collection(name).insertOne({ _id: name.length });
+    });
+    const to = path.join(temporaryDirectory(), "out");
+    const done = mayfly("export", "--data", server.data, "--to", to, "--format", "bson");
+    equal([done.code, done.err], [0, ""]);
+    equal(fs.readdirSync(to), ["m"]);
+    const about = fs.readdirSync(path.join(to, "m")).filter((name) => name.endsWith(".metadata.json"));
+    const found = about.map((name) => JSON.parse(fs.readFileSync(path.join(to, "m", name), "utf8")).collectionName);
+    equal(found.sort(), [...names].sort());
+    ok(about.includes(`${"m".repeat(230)}.metadata.json`), "what fits is not cut");
+    // Without space for files of this size: the mark stays and is named.
+    const failed = path.join(temporaryDirectory(), "out");
+    const words = ["export", "--data", server.data, "--to", failed];
+    equal(spawnSync("sh", ["-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "sh", MAYFLY, ...words]).status, 1);
+    ok(fs.readdirSync(failed).includes("UNFINISHED"), fs.readdirSync(failed).join());
+    matches(mayfly(...words).err, /did not come to its end; remove it/);
+    equal(await server.stop(), 0);
+});
+
 test("a server clears away what a backup has left that was killed", async () => {
     const first = await start();
     equal(await first.stop(), 0);
