@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -74,6 +75,19 @@ static status find_database(struct arena *arena, const char *directory)
                           status_fail(arena, NOT_FOUND, "there is no database in %s", directory));
 }
 
+/* A server that clears away what another has left holds the lock for a moment, which is no reason to fail. */
+static status claim_patiently(struct arena *arena, const char *directory, int *fd_out)
+{
+    enum { TRIES = 10, PAUSE_MS = 10 };
+    status s = checkpoint_claim(arena, directory, fd_out);
+
+    for (int i = 1; i < TRIES && s.code == BUSY; i++) {
+        poll(NULL, 0, PAUSE_MS);
+        s = checkpoint_claim(arena, directory, fd_out);
+    }
+    return s;
+}
+
 status checkpoint_borrow(struct arena *arena, const char *directory, const char *to,
                          struct checkpoint_loan *out)
 {
@@ -85,7 +99,7 @@ status checkpoint_borrow(struct arena *arena, const char *directory, const char 
         return status_fail(arena, INVALID,
                            "%s lies in the data directory %s; choose a place outside of it", to,
                            directory);
-    TRY(checkpoint_claim(arena, directory, &out->fd));
+    TRY(claim_patiently(arena, directory, &out->fd));
     status s = control_post(arena, directory, "/_mayfly/checkpoint");
     if (s.code == OK)
         return STATUS_OK;
