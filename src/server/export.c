@@ -5,8 +5,8 @@
  *   TO/{database}/{collection}.metadata.json   options and indexes, as mongorestore reads them
  *
  * All collections are of one instant: that of the request. Bytes of names that a file cannot have are written as %
- * and two digits. A name that is too long for a file is cut and ends in "%24" and a checksum of the whole, as mongodump
- * does it; the metadata have it whole. A document that has no _id, because another face made it, shows its id as that in BSON.
+ * and two digits. A name that is too long for a file is cut and ends in "%24" and a checksum of the whole;
+ * the metadata have it whole. A document that has no _id, because another face made it, shows its id as that in BSON.
  *
  * Keeps: nothing dead is written; users and permissions are not documents, and stay.
  * Threads: one. Start reading at export_make(). */
