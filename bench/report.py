@@ -9,6 +9,12 @@ import tempfile
 import time
 
 PAGE = "docs/performance.md"
+CURVES = {
+    "performance-inserts.svg": "inserts per second over connections",
+    "performance-reads.svg": "reads per second over connections",
+    "performance-expiry.svg": "p99 of reads while a million documents die",
+    "performance-disk.svg": "disk while a million documents die",
+}
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
@@ -48,8 +54,9 @@ def machine(minutes):
     disk = output_of("findmnt", "-n", "-o", "FSTYPE", "-T", tempfile.gettempdir())
     packages = {name: output_of("dpkg-query", "-W", "-f", "${Version}", name)
                 for name in ("librocksdb-dev", "postgresql-15", "redis-server")}
+    kernel = os.uname().release.split("-")[0]
     return (f"{time.strftime('%Y-%m-%d')}, {minutes} minutes. {os.cpu_count()} processors ({processor}), {memory:.0f} GB, "
-            f"{disk} on which a sync takes {sync_ms():.2f} ms, {system}, Linux {os.uname().release.split("-")[0]}; RocksDB "
+            f"{disk} on which a sync takes {sync_ms():.2f} ms, {system}, Linux {kernel}; RocksDB "
             f"{packages['librocksdb-dev']}, PostgreSQL {packages['postgresql-15']}, Redis "
             f"{packages['redis-server']}.\nClients and servers share the machine. Load average at the end: "
             f"{os.getloadavg()[2]:.1f} over 15 minutes.")
@@ -65,13 +72,20 @@ def table(figures):
             yield f"| {name} | {value} | {goal} | {met} |"
 
 
+def curves():
+    """Links to the drawings that there are (draw.py makes them)."""
+    for name, what in CURVES.items():
+        if os.path.exists(f"docs/{name}"):
+            yield f"![{what}]({name})"
+
+
 def main():
     figures, minutes = sys.argv[1:]
     with open(PAGE, encoding="utf-8") as file:
         page = file.read()
     head, rest = page.split(BEGIN)
     tail = rest.split(END)[1]
-    middle = "\n".join([machine(minutes), "", *table(figures)])
+    middle = "\n".join([machine(minutes), "", *table(figures), "", *curves()])
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write(f"{head}{BEGIN}\n{middle}\n{END}{tail}")
 
