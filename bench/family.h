@@ -96,16 +96,21 @@ static inline double process_value(pid_t pid, const char *file_name, const char 
     return value;
 }
 
-/* Bytes that go to the disk. A process that is gone has left its own to its parent. */
-static inline double family_written_bytes(pid_t pid)
+static inline double family_sum(pid_t pid, const char *file, const char *name)
 {
     pid_t members[FAMILY_MAX];
     const size_t count = family_members(pid, members);
     double sum = 0;
 
     for (size_t i = 0; i < count; i++)
-        sum += process_value(members[i], "io", "write_bytes:");
+        sum += process_value(members[i], file, name);
     return sum;
+}
+
+/* Bytes that go to the disk. A process that is gone has left its own to its parent. */
+static inline double family_written_bytes(pid_t pid)
+{
+    return family_sum(pid, "io", "write_bytes:");
 }
 
 /* Waits until nothing has been written for a second, a minute at most. */
@@ -126,13 +131,7 @@ static inline void family_settle(pid_t pid)
 /* Memory that no other process has, and its share of what several have. */
 static inline double family_memory_mb(pid_t pid)
 {
-    pid_t members[FAMILY_MAX];
-    const size_t count = family_members(pid, members);
-    double kb = 0;
-
-    for (size_t i = 0; i < count; i++)
-        kb += process_value(members[i], "smaps_rollup", "Pss:");
-    return kb / 1024;
+    return family_sum(pid, "smaps_rollup", "Pss:") / 1024;
 }
 
 /* What the blocks of all files below an open directory take. Files may go meanwhile. */

@@ -58,15 +58,23 @@ static inline void mongo_make_insert(struct form *form)
     mongo_form_end(form, body, true);
 }
 
-static inline void mongo_make_read(struct form *form)
+static inline size_t mongo_find_begin(struct form *form, const char *field, enum place_kind place,
+                                      size_t len)
 {
     const size_t body = mongo_form_begin(form);
 
     form_field_text(form, "find", "c");
     form_field(form, 3, "filter");
     const size_t filter = form_bson_begin(form);
-    form_field_place(form, "_id", PLACE_ID, BENCH_ID_LEN);
+    form_field_place(form, field, place, len);
     form_bson_end(form, filter);
+    return body;
+}
+
+static inline void mongo_make_read(struct form *form)
+{
+    const size_t body = mongo_find_begin(form, "_id", PLACE_ID, BENCH_ID_LEN);
+
     form_field(form, 16, "limit");
     form_number(form, 1, 4);
     form_field(form, 8, "singleBatch");
@@ -76,13 +84,8 @@ static inline void mongo_make_read(struct form *form)
 
 static inline void mongo_make_query(struct form *form)
 {
-    const size_t body = mongo_form_begin(form);
+    const size_t body = mongo_find_begin(form, "user", PLACE_USER, FORM_USER_LEN);
 
-    form_field_text(form, "find", "c");
-    form_field(form, 3, "filter");
-    const size_t filter = form_bson_begin(form);
-    form_field_place(form, "user", PLACE_USER, FORM_USER_LEN);
-    form_bson_end(form, filter);
     mongo_form_end(form, body, false);
 }
 

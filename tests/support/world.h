@@ -174,6 +174,10 @@ int world_id_of(bytes document);
  * an index, or one of these with a - in front for backwards. */
 const char *world_scan(struct world *w, const char *collection, const char *way);
 const char *world_scan_in(struct request *request, const char *collection, const char *way);
+/* The same for any scan; with births as "1@3 2@4", the number of the write that made each document. Ends the request. */
+const char *world_scan_spec(struct world *w, struct request *request,
+                            const struct collection *collection, const struct scan_spec *spec,
+                            bool has_births);
 #define CHECK_SCAN(w, collection, way, ids) CHECK_STRING(world_scan(w, collection, way), ids)
 
 /* Exactly the documents with these ids live, whoever asks: point reads, scans by key, slot and every

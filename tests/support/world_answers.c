@@ -69,6 +69,31 @@ const char *world_scan(struct world *w, const char *collection, const char *way)
     return text;
 }
 
+const char *world_scan_spec(struct world *w, struct request *request,
+                            const struct collection *collection, const struct scan_spec *spec,
+                            bool has_births)
+{
+    struct buffer text = buffer_in(w->arena);
+    struct document document;
+    struct scan_row row;
+    struct scan *scan;
+
+    CHECK_OK(scan_open(request, collection, spec, &scan));
+    while (scan_next(scan, &row)) {
+        CHECK_OK(scan_document(scan, &document));
+        CHECK_EQ(document.seq, row.seq, "");
+        buffer_append_format(&text, "%s%d", text.len > 0 ? " " : "", world_id_of(document.bson));
+        if (has_births)
+            buffer_append_format(&text, "@%llu", (unsigned long long)document.birth_seq);
+        document_release(request, &document);
+    }
+    CHECK_OK(scan_status(scan));
+    scan_close(scan);
+    world_end(request);
+    buffer_append_byte(&text, 0);
+    return (const char *)text.data;
+}
+
 /* ---- who lives --------------------------------------------------------------------------------------- */
 
 struct id_set {

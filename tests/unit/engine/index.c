@@ -286,11 +286,8 @@ static const char *ids_at(struct world *w, const char *index, const char *path, 
     struct request request = world_begin(w);
     const struct collection *c = world_find(&request, "c");
     struct buffer prefix = buffer_in(request.arena);
-    struct buffer text = buffer_in(w->arena);
     struct scan_spec spec = { .index = collection_index(c, bytes_of_text(index)),
                               .is_end_inclusive = true };
-    struct scan *scan;
-    struct scan_row row;
     scan_append_path_prefix(&prefix, bytes_of_text(path));
     if (json != NULL) {
         char document[256];
@@ -301,18 +298,7 @@ static const char *ids_at(struct world *w, const char *index, const char *path, 
     }
     CHECK_OK(buffer_finish(&prefix, &spec.start));
     spec.end = spec.start;
-    CHECK_OK(scan_open(&request, c, &spec, &scan));
-    while (scan_next(scan, &row)) {
-        struct document document;
-        CHECK_OK(scan_document(scan, &document));
-        buffer_append_format(&text, "%s%d", text.len > 0 ? " " : "", world_id_of(document.bson));
-        document_release(&request, &document);
-    }
-    CHECK_OK(scan_status(scan));
-    scan_close(scan);
-    world_end(&request);
-    buffer_append_byte(&text, 0);
-    return (const char *)text.data;
+    return world_scan_spec(w, &request, c, &spec, false);
 }
 
 TEST(index, path_patterns_index_every_scalar_below_them)

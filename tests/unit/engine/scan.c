@@ -191,30 +191,16 @@ static const char *between(struct world *w, const char *way, const char *start, 
 {
     struct request request = world_begin(w);
     const struct collection *c = world_find(&request, "c");
-    struct buffer text = buffer_in(w->arena);
     struct scan_spec spec = {
         .start = encoded(&request, start),
         .end = encoded(&request, end),
         .is_end_inclusive = is_end_inclusive,
         .is_reverse = way[0] == '-',
     };
-    struct scan *scan;
-    struct scan_row row;
     way += way[0] == '-';
     if (strcmp(way, "key") != 0)
         spec.index = collection_index(c, bytes_of_text(way));
-    CHECK_OK(scan_open(&request, c, &spec, &scan));
-    while (scan_next(scan, &row)) {
-        struct document document;
-        CHECK_OK(scan_document(scan, &document));
-        buffer_append_format(&text, "%s%d", text.len > 0 ? " " : "", world_id_of(document.bson));
-        document_release(&request, &document);
-    }
-    CHECK_OK(scan_status(scan));
-    scan_close(scan);
-    world_end(&request);
-    buffer_append_byte(&text, 0);
-    return (const char *)text.data;
+    return world_scan_spec(w, &request, c, &spec, false);
 }
 
 TEST(scan, bounds_are_kept_in_both_directions)
@@ -459,25 +445,9 @@ TEST(scan, moving_through_stretches_gives_what_a_scan_of_each_gives)
 /* All ids of a scan, whose documents are lent or not. */
 static const char *ids_of(struct world *w, const struct scan_spec *spec)
 {
-    struct buffer text = buffer_in(w->arena);
     struct request request = world_begin(w);
-    struct scan *scan;
-    struct scan_row row;
 
-    CHECK_OK(scan_open(&request, world_find(&request, "c"), spec, &scan));
-    while (scan_next(scan, &row)) {
-        struct document document;
-        CHECK_OK(scan_document(scan, &document));
-        buffer_append_format(&text, "%d@%llu ", world_id_of(document.bson),
-                             (unsigned long long)document.birth_seq);
-        CHECK_EQ(document.seq, row.seq, "");
-        document_release(&request, &document);
-    }
-    CHECK_OK(scan_status(scan));
-    scan_close(scan);
-    world_end(&request);
-    buffer_append_byte(&text, 0);
-    return (const char *)text.data;
+    return world_scan_spec(w, &request, world_find(&request, "c"), spec, true);
 }
 
 TEST(scan, documents_that_are_lent_are_those_that_would_be_read_one_by_one)
