@@ -77,6 +77,9 @@ static inline bytes bytes_from(bytes b, size_t offset)
     return bytes_of(b.data + offset, b.len - offset);
 }
 
+/* Without the white space around it. */
+bytes bytes_trimmed(bytes b);
+
 /* Numbers of fixed width, most significant byte first, at any alignment. */
 static inline uint32_t bytes_read_u32(const uint8_t *at)
 {
@@ -90,5 +93,7 @@ static inline uint64_t bytes_read_u64(const uint8_t *at)
 
 /* A 64-bit hash for tables and latch stripes; not for untrusted hash flooding, not stored. */
 uint64_t bytes_hash(bytes b, uint64_t seed);
+/* Two of them, for telling long texts apart by little. */
+void bytes_digest(bytes b, uint64_t out[2]);
 
 #endif

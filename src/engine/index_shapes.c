@@ -120,9 +120,10 @@ void scan_note_all_shapes(const struct index *index)
 
 static struct fact fact_of(uint32_t shape, bytes path, enum shape_has has)
 {
-    return (struct fact){
-        .shape = shape, .has = has, .path = {bytes_hash(path, 1), bytes_hash(path, 2)}
-    };
+    struct fact fact = { .shape = shape, .has = has };
+
+    bytes_digest(path, fact.path);
+    return fact;
 }
 
 static enum shape_has find_fact(const struct shape_set *set, const struct fact *wanted)

@@ -78,15 +78,16 @@ void pipeline_set_origin(struct pipeline_run *run, bytes origin)
 
 status pipeline_name_row(struct arena *arena, bytes base, struct value name, bytes *out)
 {
-    enum { SEED = 3, OTHER_SEED = 5 };
     struct buffer key = buffer_in(arena), origin = buffer_in(arena);
+    uint64_t digest[2];
     bytes whole;
 
     key_append_value(&key, name, KEY_ASCENDING);
     TRY(buffer_finish(&key, &whole));
+    bytes_digest(whole, digest);
     buffer_append(&origin, base.len > 0 ? base : PIPELINE_MADE_ORIGIN);
-    buffer_append_u64(&origin, bytes_hash(whole, SEED));
-    buffer_append_u64(&origin, bytes_hash(whole, OTHER_SEED));
+    buffer_append_u64(&origin, digest[0]);
+    buffer_append_u64(&origin, digest[1]);
     return buffer_finish(&origin, out);
 }
 

@@ -43,12 +43,6 @@ static size_t common_len(bytes one, const struct place_key *other)
     return at;
 }
 
-static void digest(bytes key, uint64_t out[2])
-{
-    out[0] = bytes_hash(key, 1);
-    out[1] = bytes_hash(key, out[0] + 2);
-}
-
 /* ---- making ----------------------------------------------------------------------------------------- */
 
 struct place place_of(bytes key)
@@ -129,7 +123,7 @@ status place_finish(const struct place_maker *m, struct arena *arena, size_t roo
     struct buffer built = buffer_in(arena);
     uint64_t digests[2];
 
-    digest(m->key, digests);
+    bytes_digest(m->key, digests);
     buffer_append_byte(&built, SHORT);
     buffer_append_u64(&built, digests[0]);
     buffer_append_u64(&built, digests[1]);
@@ -241,6 +235,6 @@ bool place_is(const struct place *place, bytes key)
 
     if (place->is_whole)
         return bytes_equal(place->front, key);
-    digest(key, digests);
+    bytes_digest(key, digests);
     return digests[0] == place->digests[0] && digests[1] == place->digests[1];
 }

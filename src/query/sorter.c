@@ -51,10 +51,12 @@ void sorter_cut(struct buffer *out, size_t start, size_t room)
     if (out->is_failed || out->len - start <= room)
         return;
     bytes whole = bytes_of(out->data + start, out->len - start);
-    uint64_t first = bytes_hash(whole, 1), second = bytes_hash(whole, first + 2);
+    uint64_t digest[2];
+
+    bytes_digest(whole, digest);
     out->len = start + room;
-    buffer_append_u64(out, first);
-    buffer_append_u64(out, second);
+    buffer_append_u64(out, digest[0]);
+    buffer_append_u64(out, digest[1]);
 }
 
 void sorter_append_identity(struct buffer *out, const struct query_rules *rules, struct value value,

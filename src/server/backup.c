@@ -43,13 +43,6 @@ struct making {
     struct backup_result *result;
 };
 
-static status system_failure(struct arena *arena, const char *path)
-{
-    int error = errno;
-
-    return status_fail(arena, IO_ERROR, "%s: %s", path, strerror(error));
-}
-
 static status join(struct arena *arena, const char *directory, const char *name, const char **out)
 {
     *out = arena_format(arena, "%s/%s", directory, name);
@@ -120,10 +113,10 @@ static status hold_target(struct arena *arena, const char *directory, int *fd_ou
 {
     *fd_out = -1;
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        return system_failure(arena, directory);
+        return file_failure(arena, directory, errno);
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return system_failure(arena, directory);
+        return file_failure(arena, directory, errno);
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         *fd_out = fd;
         return STATUS_OK;
@@ -246,7 +239,7 @@ static status carry(struct making *making, const char *name)
     TRY(join(making->arena, making->source, name, &order.from));
     TRY(join(making->arena, making->target, name, &order.to));
     if (stat(order.from, &info) != 0)
-        return system_failure(making->arena, order.from);
+        return file_failure(making->arena, order.from, errno);
     TRY(try_link(making, name, order.from, order.to, &sum));
     if (sum.len > 0) {
         progress_add(&making->progress, (uint64_t)info.st_size);
@@ -331,10 +324,10 @@ static status make_from(struct arena *arena, const struct backup_order *order, c
     if (!making.target)
         return arena_exhausted(arena);
     if (mkdir(making.target, 0700) != 0)
-        return system_failure(arena, making.target);
+        return file_failure(arena, making.target, errno);
     status s = carry_all(&making);
     if (s.code == OK && rename(making.target, result->path) != 0)
-        s = system_failure(arena, result->path);
+        s = file_failure(arena, result->path, errno);
     if (s.code != OK) {
         file_remove_directory(making.target);
         return s;

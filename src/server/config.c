@@ -119,15 +119,6 @@ static status read_argument(struct arena *arena, enum command command, char *con
 
 /* ---- the file --------------------------------------------------------------------------------------- */
 
-static bytes trimmed(bytes text)
-{
-    while (text.len > 0 && isspace(text.data[0]))
-        text = bytes_from(text, 1);
-    while (text.len > 0 && isspace(text.data[text.len - 1]))
-        text.len--;
-    return text;
-}
-
 /* The text before `mark`, all of it if there is none; `rest_out` is what stands behind. */
 static bytes before(bytes text, char mark, bytes *rest_out)
 {
@@ -144,10 +135,10 @@ static status read_line(struct arena *arena, enum command command, bytes line,
     bytes comment, value;
     bytes plain = before(line, '#', &comment);
     bool has_value = plain.len > 0 && memchr(plain.data, '=', plain.len) != NULL;
-    bytes name = trimmed(before(plain, '=', &value));
+    bytes name = bytes_trimmed(before(plain, '=', &value));
     size_t option;
 
-    value = trimmed(value);
+    value = bytes_trimmed(value);
     if (name.len == 0 && !has_value)
         return STATUS_OK;
     TRY(find_option(arena, command, name, &option));

@@ -24,12 +24,6 @@ enum { PIECE_BYTES = 1 << 20, SUM_CHARS = COPY_CHECKSUM_BYTES - 1, SUM_BYTES = S
 
 const char copy_list_name[] = "SHA256SUMS";
 
-static status failure(struct arena *arena, const char *path, int error)
-{
-    return status_fail(arena, error == ENOENT ? NOT_FOUND : IO_ERROR, "%s: %s", path,
-                       strerror(error));
-}
-
 static bool write_all(int fd, const uint8_t *data, size_t len)
 {
     while (len > 0) {
@@ -54,12 +48,12 @@ static status copy_content(struct arena *arena, const struct copy_order *order, 
         if (!EVP_DigestUpdate(sum, piece, (size_t)len))
             return status_of(OUT_OF_MEMORY, "no memory for a checksum");
         if (to >= 0 && !write_all(to, piece, (size_t)len))
-            return failure(arena, order->to, errno);
+            return file_failure(arena, order->to, errno);
         if (order->progress)
             progress_add(order->progress, (uint64_t)len);
     }
     if (len < 0)
-        return failure(arena, order->from, errno);
+        return file_failure(arena, order->from, errno);
     arena_release(arena, mark);
     return STATUS_OK;
 }
@@ -69,10 +63,10 @@ static status settle(struct arena *arena, const struct copy_order *order, int fr
     struct stat info;
 
     if (fstat(from, &info) != 0)
-        return failure(arena, order->from, errno);
+        return file_failure(arena, order->from, errno);
     const struct timespec times[] = { info.st_atim, info.st_mtim };
     if (futimens(to, times) != 0 || fsync(to) != 0)
-        return failure(arena, order->to, errno);
+        return file_failure(arena, order->to, errno);
     return STATUS_OK;
 }
 
@@ -102,7 +96,7 @@ status copy_file(struct arena *arena, const struct copy_order *order,
 
     checksum_out[0] = '\0';
     if (from < 0) {
-        s = failure(arena, order->from, errno);
+        s = file_failure(arena, order->from, errno);
         goto done;
     }
     if (!sum || !EVP_DigestInit_ex(sum, EVP_sha256(), NULL))
@@ -114,7 +108,7 @@ status copy_file(struct arena *arena, const struct copy_order *order,
     }
     to = open(order->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (to < 0) {
-        s = failure(arena, order->to, errno);
+        s = file_failure(arena, order->to, errno);
         goto done;
     }
     TRY_GOTO(copy_content(arena, order, from, to, sum), done);

@@ -35,13 +35,6 @@ struct exporting {
     struct export_result *result;
 };
 
-static status failure(struct arena *arena, const char *path)
-{
-    int error = errno;
-
-    return status_fail(arena, IO_ERROR, "%s: %s", path, strerror(error));
-}
-
 /* As the part of a path. */
 static void append_escaped(struct buffer *out, bytes name)
 {
@@ -145,7 +138,7 @@ static status write_document(struct exporting *exporting, struct scan *scan, FIL
     TRY(scan_document(scan, &document));
     status s = render(exporting, document.bson, &rendered);
     if (s.code == OK && fwrite(rendered.data, 1, rendered.len, file) != rendered.len)
-        s = failure(exporting->arena, path);
+        s = file_failure(exporting->arena, path, errno);
     if (s.code == OK) {
         exporting->result->documents++;
         exporting->result->bytes += document.bson.len;
@@ -182,13 +175,13 @@ static status open_file(struct exporting *exporting, const struct collection *co
     *out = (struct target){ 0 };
     TRY(make_path(exporting, collection, ending, &out->path));
     out->file = fopen(out->path, "wxe");
-    return out->file ? STATUS_OK : failure(exporting->arena, out->path);
+    return out->file ? STATUS_OK : file_failure(exporting->arena, out->path, errno);
 }
 
 static status close_file(struct exporting *exporting, struct target *target, status s)
 {
     if (s.code == OK && (fflush(target->file) != 0 || fsync(fileno(target->file)) != 0))
-        s = failure(exporting->arena, target->path);
+        s = file_failure(exporting->arena, target->path, errno);
     fclose(target->file);
     return s;
 }
@@ -207,7 +200,7 @@ static status write_metadata(struct exporting *exporting, const struct collectio
     TRY(open_file(exporting, collection, ".metadata.json", &target));
     status s = STATUS_OK;
     if (fwrite(content.data, 1, content.len, target.file) != content.len)
-        s = failure(exporting->arena, target.path);
+        s = file_failure(exporting->arena, target.path, errno);
     return close_file(exporting, &target, s);
 }
 
@@ -219,7 +212,7 @@ static status export_collection(struct exporting *exporting, const struct collec
 
     TRY(make_path(exporting, collection, NULL, &directory));
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        return failure(exporting->arena, directory);
+        return file_failure(exporting->arena, directory, errno);
     TRY(open_file(exporting, collection, is_json ? ".jsonl" : ".bson", &target));
     TRY(close_file(exporting, &target,
                    write_documents(exporting, collection, target.file, target.path)));

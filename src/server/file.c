@@ -19,7 +19,7 @@
 #include "base/limits.h"
 #include "storage/storage.h"
 
-static status failure(struct arena *arena, const char *path, int error)
+status file_failure(struct arena *arena, const char *path, int error)
 {
     return status_fail(arena, error == ENOENT ? NOT_FOUND : IO_ERROR, "%s: %s", path,
                        strerror(error));
@@ -35,7 +35,7 @@ status file_read(struct arena *arena, const char *path, size_t len_max, bytes *o
     TRY(arena_take(arena, len_max, &data));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return failure(arena, path, errno);
+        return file_failure(arena, path, errno);
     while (more > 0 && len < len_max) {
         more = read(fd, (uint8_t *)data + len, len_max - len);
         len += more > 0 ? (size_t)more : 0;
@@ -43,7 +43,7 @@ status file_read(struct arena *arena, const char *path, size_t len_max, bytes *o
     int error = errno;
     close(fd);
     if (more < 0)
-        return failure(arena, path, error);
+        return file_failure(arena, path, error);
     if (len == len_max)
         return status_fail(arena, TOO_LARGE, "%s: longer than the limit of %zu bytes", path,
                            len_max);
@@ -71,15 +71,15 @@ status file_write(struct arena *arena, const char *path, bytes content, unsigned
     unlink(beside); /* of a crash; O_EXCL makes sure that the mode is ours */
     int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
     if (fd < 0)
-        return failure(arena, beside, errno);
+        return file_failure(arena, beside, errno);
     bool is_written = write_whole(fd, content);
     int error = errno;
     close(fd);
     if (!is_written) {
         unlink(beside);
-        return failure(arena, beside, error);
+        return file_failure(arena, beside, error);
     }
-    return rename(beside, path) == 0 ? STATUS_OK : failure(arena, path, errno);
+    return rename(beside, path) == 0 ? STATUS_OK : file_failure(arena, path, errno);
 }
 
 status file_sync_directory(struct arena *arena, const char *path)
@@ -87,10 +87,10 @@ status file_sync_directory(struct arena *arena, const char *path)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0)
-        return failure(arena, path, errno);
+        return file_failure(arena, path, errno);
     int error = fsync(fd) == 0 ? 0 : errno;
     close(fd);
-    return error == 0 ? STATUS_OK : failure(arena, path, error);
+    return error == 0 ? STATUS_OK : file_failure(arena, path, error);
 }
 
 /* ---- directories ------------------------------------------------------------------------------------ */
@@ -127,7 +127,7 @@ status file_list(struct arena *arena, const char *directory, bool (*is_wanted)(c
     TRY(ARENA_NEW(arena, LIMIT_BACKUP_FILES, &out->names));
     DIR *stream = opendir(directory);
     if (!stream)
-        return failure(arena, directory, errno);
+        return file_failure(arena, directory, errno);
     while (s.code == OK && (entry = readdir(stream)) != NULL) {
         if (is_entry(entry->d_name) && (!is_wanted || is_wanted(entry->d_name)))
             s = take_name(arena, entry->d_name, out);
@@ -200,7 +200,7 @@ static status claim_empty(struct arena *arena, const struct file_place *place)
                            place->path);
     int fd = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return failure(arena, mark, errno);
+        return file_failure(arena, mark, errno);
     close(fd);
     return STATUS_OK;
 }
@@ -209,10 +209,10 @@ status file_take_empty(struct arena *arena, const char *path, struct file_place 
 {
     *out = (struct file_place){ .path = path, .fd = -1, .is_made = mkdir(path, 0700) == 0 };
     if (!out->is_made && errno != EEXIST)
-        return failure(arena, path, errno);
+        return file_failure(arena, path, errno);
     out->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (out->fd < 0)
-        return failure(arena, path, errno);
+        return file_failure(arena, path, errno);
     status s = claim_empty(arena, out);
     if (s.code != OK) {
         close(out->fd);
@@ -226,7 +226,7 @@ status file_finish_place(struct arena *arena, struct file_place *place)
     status s = file_sync_directory(arena, place->path);
 
     if (s.code == OK && unlinkat(place->fd, storage_unfinished_name, 0) != 0)
-        s = failure(arena, place->path, errno);
+        s = file_failure(arena, place->path, errno);
     if (s.code == OK)
         s = file_sync_directory(arena, place->path);
     close(place->fd);

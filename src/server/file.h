@@ -4,6 +4,9 @@
 
 #include "base/base.h"
 
+/* What the system says of a path: NOT_FOUND or IO_ERROR, for a number of errno. */
+MUST_USE status file_failure(struct arena *arena, const char *path, int error);
+
 /* The whole file, in the arena. NOT_FOUND, IO_ERROR, TOO_LARGE from `len_max` bytes on; the message begins
  * with the path. */
 MUST_USE status file_read(struct arena *arena, const char *path, size_t len_max, bytes *out);

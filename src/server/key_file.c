@@ -44,15 +44,6 @@ static bool take_line(bytes *rest, bytes *line_out)
     return true;
 }
 
-static bytes trimmed(bytes text)
-{
-    while (text.len > 0 && isspace(text.data[0]))
-        text = bytes_from(text, 1);
-    while (text.len > 0 && isspace(text.data[text.len - 1]))
-        text.len--;
-    return text;
-}
-
 /* Where the key of a line goes, which is taken off its name; NULL for a line without a name. */
 static const char **find_place(bytes *line, struct key_file *out)
 {
@@ -69,10 +60,10 @@ static const char **find_place(bytes *line, struct key_file *out)
 
     if (!equals)
         return NULL;
-    bytes name = trimmed(bytes_of(line->data, (size_t)(equals - line->data)));
+    bytes name = bytes_trimmed(bytes_of(line->data, (size_t)(equals - line->data)));
     for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
         if (bytes_equal(name, bytes_of_text(places[i].name))) {
-            *line = trimmed(bytes_from(*line, (size_t)(equals - line->data) + 1));
+            *line = bytes_trimmed(bytes_from(*line, (size_t)(equals - line->data) + 1));
             return places[i].place;
         }
     }
@@ -84,10 +75,11 @@ static const char **find_place(bytes *line, struct key_file *out)
 static bytes unknown_name(bytes line)
 {
     const uint8_t *equals = memchr(line.data, '=', line.len);
-    const bytes name = trimmed(bytes_of(line.data, equals ? (size_t)(equals - line.data) : 0));
+    const bytes name =
+        bytes_trimmed(bytes_of(line.data, equals ? (size_t)(equals - line.data) : 0));
 
     if (name.len == 0 || name.len >= KEY_BYTES_MIN ||
-        trimmed(bytes_from(line, (size_t)(equals - line.data) + 1)).len < KEY_BYTES_MIN)
+        bytes_trimmed(bytes_from(line, (size_t)(equals - line.data) + 1)).len < KEY_BYTES_MIN)
         return BYTES_NONE;
     for (size_t i = 0; i < name.len; i++) {
         if (!isalpha(name.data[i]) && name.data[i] != '-' && name.data[i] != '_')

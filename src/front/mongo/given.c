@@ -45,8 +45,6 @@ void given_close(struct given_rows *given)
 
 static status identify(struct given_rows *given, const struct waiting_row *row, struct entry *out)
 {
-    enum { SEED = 3, OTHER_SEED = 5 };
-
     arena_reset(given->scratch);
     struct buffer name = buffer_in(given->scratch);
     if (row->origin.len > 0)
@@ -55,10 +53,8 @@ static status identify(struct given_rows *given, const struct waiting_row *row, 
         buffer_append(&name, row->document);
     if (name.is_failed)
         return arena_exhausted(given->scratch);
-    const bytes whole = bytes_of(name.data, name.len);
-    *out = (struct entry){
-        .hash = {bytes_hash(whole, SEED), bytes_hash(whole, OTHER_SEED)}
-    };
+    *out = (struct entry){ 0 };
+    bytes_digest(bytes_of(name.data, name.len), out->hash);
     return STATUS_OK;
 }
 
