@@ -99,11 +99,24 @@ struct fault fault_of(status outcome)
     return (struct fault){ .code = (int32_t)code_of(outcome.code), .message = outcome.message };
 }
 
+void fault_append_message(struct buffer *out, const char *message)
+{
+    bytes text = bytes_of_text(message ? message : "");
+
+    document_append_text(out, "errmsg", text);
+    if (out->is_failed || text_is_utf8(text))
+        return;
+    for (size_t i = out->len - text.len - 1; i < out->len; i++) {
+        if (out->data[i] >= 0x80)
+            out->data[i] = '?';
+    }
+}
+
 void fault_append(struct buffer *out, const struct fault *fault)
 {
     char room[FAULT_NAME_BYTES];
 
-    document_append_text(out, "errmsg", bytes_of_text(fault->message ? fault->message : ""));
+    fault_append_message(out, fault->message);
     document_append_int64(out, "code", fault->code);
     document_append_text(out, "codeName", bytes_of_text(fault_code_name(fault->code, room)));
     if (fault->details.len == 0)

@@ -32,6 +32,9 @@ enum { FAULT_NAME_BYTES = 24 };
 const char *fault_code_name(int32_t code, char room[FAULT_NAME_BYTES]);
 /* What a status of the rooms below means to the client. */
 struct fault fault_of(status outcome);
+/* The field errmsg. A message may quote bytes of the client; unless it is UTF-8, a question mark stands
+ * for every byte that is not ASCII. */
+void fault_append_message(struct buffer *out, const char *message);
 /* errmsg, code, codeName and the details, as fields of a document that was begun. */
 void fault_append(struct buffer *out, const struct fault *fault);
 

@@ -129,6 +129,8 @@ static status read_sequence(struct arena *arena, bytes *rest, struct wire_messag
     *rest = bytes_from(*rest, size - 4);
     if (!take_cstring(&inside, &sequence->name))
         return status_of(INVALID, "a document sequence has no name");
+    if (!text_is_utf8(sequence->name))
+        return status_of(INVALID, "the name of a document sequence is not UTF-8");
     for (size_t i = 0; i + 1 < out->sequence_count; i++) {
         if (bytes_equal(out->sequences[i].name, sequence->name))
             return status_of(INVALID, "two document sequences have the same name");

@@ -23,7 +23,7 @@ void write_errors_append_fault(struct buffer *out, const struct fault *fault,
         while (document_next(&walk, &field))
             document_append(out, field.name, field.value);
     }
-    reply_text(out, "errmsg", message);
+    fault_append_message(out, message);
     told->count++;
     told->text_bytes += strlen(message);
     told->size_bytes += out->len - begun;

@@ -39,6 +39,32 @@ TEST(mongo_command, what_is_wrong_with_a_command_is_told_by_number)
     mongo_face_close(&f);
 }
 
+TEST(mongo_command, a_message_that_quotes_what_is_no_text_stays_a_text)
+{
+    static const struct {
+        const char *said, *told;
+    } rows[] = {
+        {"caf\xC3\xA9 is full",    "caf\xC3\xA9 is full"},
+        { "docu\355ents are lost", "docu?ents are lost" },
+        { NULL,                    ""                   },
+    };
+
+    EACH_ROW(rows, row) {
+        struct arena *arena = arena_open(1 << 16);
+        struct buffer out = buffer_in(arena);
+        struct value message;
+        bytes built;
+        size_t begun = document_begin(&out);
+        fault_append_message(&out, row->said);
+        document_end(&out, begun);
+        CHECK_OK(buffer_finish(&out, &built));
+        CHECK_OK(document_check(arena, built));
+        CHECK(document_find(built, "errmsg", &message));
+        CHECK_BYTES(value_text(message), bytes_of_text(row->told), "");
+        arena_close(arena);
+    }
+}
+
 TEST(mongo_command, generic_fields_are_taken_by_every_command)
 {
     struct mongo_face f;

@@ -98,7 +98,7 @@ TEST(mongo_wire, what_is_no_message_is_refused)
     struct wire_message message;
     struct frame frame;
 
-    for (int row = 0; row < 9; row++) {
+    for (int row = 0; row < 10; row++) {
         begin(&frame, row == 8 ? 2010 : WIRE_MSG);
         if (row != 0)
             put_i32(&frame, row == 1 ? 4 : row == 2 ? 1 : 0);
@@ -116,6 +116,8 @@ TEST(mongo_wire, what_is_no_message_is_refused)
             put_sequence(&frame, "a", 1);
             frame.len--;
         }
+        if (row == 9)
+            put_sequence(&frame, "docu\355ents", 1);
         CHECK_THAT(read_frame(end(&frame), &message).code != OK, "row %d", row);
     }
 }
