@@ -40,8 +40,10 @@ static void state_close(struct collection_state *state)
     gate_destroy(&state->gate);
     gate_destroy(&state->arrivals);
     memory_give(atomic_load(&state->deaths));
-    for (size_t i = 0; i < LIMIT_INDEXES; i++)
+    for (size_t i = 0; i < LIMIT_INDEXES; i++) {
         index_shapes_close(&state->progress[i]);
+        index_kinds_close(&state->progress[i]);
+    }
     memory_give(state);
 }
 

@@ -233,13 +233,40 @@ bool scan_append_path_value(struct buffer *out, struct value value)
     return is_cut;
 }
 
+/* 0: none that has an order. */
+static unsigned kind_of(enum value_type type)
+{
+    static const struct {
+        enum value_type type;
+        enum scan_kind kind;
+    } kinds[] = {
+        {VALUE_STRING,      SCAN_KIND_TEXT  },
+        { VALUE_SYMBOL,     SCAN_KIND_TEXT  },
+        { VALUE_INT32,      SCAN_KIND_NUMBER},
+        { VALUE_INT64,      SCAN_KIND_NUMBER},
+        { VALUE_DOUBLE,     SCAN_KIND_NUMBER},
+        { VALUE_DECIMAL128, SCAN_KIND_NUMBER},
+        { VALUE_BOOL,       SCAN_KIND_BOOL  },
+        { VALUE_NULL,       SCAN_KIND_NULL  }
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        if (type == kinds[i].type)
+            return kinds[i].kind;
+    }
+    return 0;
+}
+
 static status walk_scalar(struct path_walk *walk, struct value value)
 {
     struct buffer key = buffer_in(walk->arena);
+    const unsigned kind = kind_of(value.type);
     bytes values;
 
     if (!is_included(walk->index, walk->steps, walk->depth))
         return STATUS_OK;
+    if (kind && walk->index->definition.is_shaped && !walk->arrays)
+        index_kinds_note(walk->index, walk->name_hash, kind);
     append_steps(&key, walk->steps, walk->depth);
     scan_append_path_value(&key, value);
     TRY(buffer_finish(&key, &values));
@@ -304,15 +331,15 @@ static bool is_hidden(bytes document, const struct field *field, const struct na
 /* What orders and comparisons tell apart when they say whether something is there. */
 static uint8_t shape_class(enum value_type type)
 {
-    static const enum value_type plain[] = { VALUE_NULL,   VALUE_BOOL,   VALUE_INT32,
-                                             VALUE_INT64,  VALUE_DOUBLE, VALUE_DECIMAL128,
-                                             VALUE_STRING, VALUE_SYMBOL };
-
-    for (size_t i = 0; i < ARRAY_COUNT(plain); i++) {
-        if (type == plain[i])
-            return 1;
-    }
+    if (kind_of(type))
+        return 1;
     return type == VALUE_ARRAY ? 2 : type == VALUE_DOCUMENT ? 3 : 4;
+}
+
+/* Of a path outside of arrays. */
+static uint64_t path_hash_add(uint64_t hash, bytes name)
+{
+    return bytes_hash(name, hash);
 }
 
 /* Sums do not depend on the order of the fields. */
@@ -320,7 +347,7 @@ static void shape_add(struct path_walk *walk, const struct field *field)
 {
     uint8_t class = shape_class(field->value.type);
 
-    walk->name_hash = bytes_hash(field->name, walk->name_hash);
+    walk->name_hash = path_hash_add(walk->name_hash, field->name);
     walk->shape[0] += bytes_hash(bytes_of(&class, 1), walk->name_hash);
     walk->shape[1] += bytes_hash(bytes_of(&class, 1), ~walk->name_hash);
 }
@@ -401,6 +428,21 @@ void scan_append_path_prefix(struct buffer *out, bytes path)
         return;
     }
     append_steps(out, pattern.steps, pattern.count);
+}
+
+bool index_path_hash(struct arena *arena, bytes path, uint64_t *out)
+{
+    struct path_pattern pattern = { 0 };
+    bool is_ended, is_plain = true;
+
+    *out = 0;
+    if (parse_steps(arena, path, &pattern, &is_ended).code != OK)
+        return false;
+    for (size_t i = 0; i < pattern.count; i++) {
+        is_plain &= !pattern.steps[i].is_array;
+        *out = path_hash_add(*out, pattern.steps[i].name);
+    }
+    return is_plain && pattern.count > 0;
 }
 
 bool scan_covers_path(struct arena *arena, const struct index *index, bytes path)

@@ -175,6 +175,7 @@ status scan_recall_shapes(struct request *request, const struct index *index, by
     /* A view that is open already may be older than the walk, and show documents that it did not meet. */
     if (!set || request->view || request->transaction || !atomic_load(&set->is_whole))
         return STATUS_OK;
+    const struct kinds_claim kinds = index_kinds_recall(index, path);
     TRY(request_view(request, &view));
     if (atomic_load(&set->is_lossy) || atomic_load(&index->progress->has_lost_shapes))
         return STATUS_OK;
@@ -191,5 +192,7 @@ status scan_recall_shapes(struct request *request, const struct index *index, by
     if (out->count > 1)
         qsort(out->items, out->count, sizeof(out->items[0]), compare_shapes);
     out->is_known = true;
+    out->wants_kinds = kinds.is_wanted;
+    out->absent_kinds = index_kinds_absent(index, kinds, request->now);
     return STATUS_OK;
 }

@@ -69,10 +69,21 @@ struct scan_shape {
     bytes key; /* as in scan_row.index_key, without the prefix */
     enum shape_has has;
 };
+/* Scalars of which an index over paths has the order, as bits. */
+enum scan_kind {
+    SCAN_KIND_NULL = 1,
+    SCAN_KIND_BOOL = 2,
+    SCAN_KIND_NUMBER = 4,
+    SCAN_KIND_TEXT = 8,
+};
 struct scan_shapes {
     bool is_known; /* otherwise the shapes have to be walked */
     struct scan_shape *items;
     size_t count;
+    /* If the shapes are known: which kinds no document has at the path; and whether it pays to find that out, and to tell
+     * scan_note_absent_kinds(). */
+    unsigned absent_kinds;
+    bool wants_kinds;
 };
 /* The shapes that documents in the view of the request have, and perhaps others, ascending; in its arena. Known if they were
  * walked before, with a look at the path in a document of each, and if the request has not opened its view yet. */
@@ -81,6 +92,9 @@ MUST_USE status scan_recall_shapes(struct request *request, const struct index *
 /* For whoever walks: what a document of the shape has at the path; and that all shapes in the view were told. */
 void scan_note_shape(const struct index *index, bytes key, bytes path, enum shape_has has);
 void scan_note_all_shapes(const struct index *index);
+/* And for whoever has looked for all kinds at the path in the view of the request: those that no living document has. */
+void scan_note_absent_kinds(const struct request *request, const struct index *index, bytes path,
+                            unsigned absent);
 /* Does an INDEX_PATHS index hold the scalar that any document has at exactly this path, a pattern that
  * ends in ? */
 bool scan_covers_path(struct arena *arena, const struct index *index, bytes path);

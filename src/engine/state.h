@@ -37,9 +37,10 @@ struct index_progress {
     /* Of a lazy index: writes that left backlog rows; how many of them had when last nothing was left;
      * rows worked off since; documents of the collection. */
     _Atomic uint64_t noted, cleaned, drained, documents;
-    /* Of a shaped index; see index_shapes.c. */
+    /* Of a shaped index; see index_shapes.c and index_kinds.c. */
     _Atomic(struct shape_set *) shapes;
-    _Atomic bool has_lost_shapes;
+    _Atomic(struct kinds_set *) kinds;
+    _Atomic bool has_lost_shapes, has_lost_kinds;
 };
 
 struct collection_state {
@@ -47,8 +48,7 @@ struct collection_state {
     partition_id partition;
     struct gate gate;
     struct gate arrivals; /* of a bounded collection: one write that brings documents at a time */
-    _Atomic uint64_t
-        first_arrival; /* nothing that is alive came before; changed inside `arrivals` */
+    _Atomic uint64_t first_arrival; /* no living one came before; changed inside `arrivals` */
     /* Newest descriptor. Changed only while the gate is closed; read inside the gate. */
     _Atomic(const struct collection *) current;
     _Atomic bool is_dropped;                     /* set while the gate is closed */

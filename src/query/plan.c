@@ -72,7 +72,8 @@ void planner_settle(const struct planner *p, size_t number, struct plan *plan)
 
 /* ---- the choice ------------------------------------------------------------------------------------- */
 
-static status count_rows(struct planner *p, const struct scan_spec *spec, size_t most, size_t *rows)
+status planner_count_rows(struct planner *p, const struct scan_spec *spec, size_t most,
+                          size_t *rows)
 {
     struct scan_row row;
     struct scan *scan;
@@ -93,7 +94,7 @@ static status probe(struct planner *p, const struct plan *plan, size_t most, siz
         struct scan_spec spec = { .start = plan->partition,
                                   .end = plan->partition,
                                   .is_end_inclusive = true };
-        return count_rows(p, &spec, most, rows_out);
+        return planner_count_rows(p, &spec, most, rows_out);
     }
     if (plan->range_count > PROBE_RANGES) {
         *rows_out = most;
@@ -102,7 +103,7 @@ static status probe(struct planner *p, const struct plan *plan, size_t most, siz
     for (size_t i = 0; i < plan->range_count && *rows_out < most; i++) {
         struct scan_spec spec = { .index = plan->index };
         TRY(plan_range_spec(p->arena, plan, i, &spec));
-        TRY(count_rows(p, &spec, most, rows_out));
+        TRY(planner_count_rows(p, &spec, most, rows_out));
     }
     return STATUS_OK;
 }

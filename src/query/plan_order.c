@@ -2,8 +2,8 @@
  *
  * An index over paths has the scalars of a path in order, but no row for a document that has none there. Which
  * documents those are, its shapes tell: one document of each shape is looked at, and those of the shapes that have
- * nothing at the path are a stretch of the index too, in front of all others or behind them. What was found out is
- * remembered (scan_recall_shapes), so that this is done once and not for each query. Arrays and documents
+ * nothing at the path are a stretch of the index too, in front of all others or behind them. Of the scalars, mostly one
+ * kind is there. What was found out is remembered (scan_recall_shapes), so that this is done once and not for each query. Arrays and documents
  * have an order among themselves that no index holds; where there are any, and where there are many shapes, the
  * query is sorted instead.
  *
@@ -33,6 +33,8 @@ struct rest {
     struct range *ranges;
     size_t count, room;
     bool is_known; /* nobody has anything but scalars there, or nothing */
+    unsigned absent_kinds;
+    bool wants_kinds;
 };
 
 static status kind_at_path(struct planner *p, const struct expression *path, struct scan *scan,
@@ -135,9 +137,65 @@ static status find_rest(struct rest *rest, const struct index *index)
     if (!shapes.is_known)
         return walk_shapes(rest, index);
     rest->is_known = true;
+    rest->absent_kinds = shapes.absent_kinds;
+    rest->wants_kinds = shapes.wants_kinds;
     for (size_t i = 0; i < shapes.count; i++)
         TRY(add_shape(rest, shapes.items[i].key, shapes.items[i].has));
     return STATUS_OK;
+}
+
+/* ---- which scalars there are ------------------------------------------------------------------------- */
+
+static unsigned bit_of(enum value_kind kind)
+{
+    switch (kind) {
+    case KIND_NULL:
+        return SCAN_KIND_NULL;
+    case KIND_BOOL:
+        return SCAN_KIND_BOOL;
+    case KIND_NUMBER:
+        return SCAN_KIND_NUMBER;
+    case KIND_STRING:
+        return SCAN_KIND_TEXT;
+    case KIND_MISSING:
+    case KIND_ARRAY:
+    case KIND_DOCUMENT:
+    case KIND_OTHER:
+    case KIND_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* Looks for one row of each kind, and tells. */
+static status look_for_kinds(struct planner *p, const struct plan *plan, bytes path)
+{
+    struct plan anywhere = *plan;
+    unsigned absent = 0;
+
+    anywhere.partition = BYTES_NONE;
+    for (size_t i = 0; i < plan->range_count; i++) {
+        struct scan_spec spec = { 0 };
+        size_t rows = 0;
+        TRY(plan_range_spec(p->arena, &anywhere, i, &spec));
+        TRY(planner_count_rows(p, &spec, 1, &rows));
+        absent |= rows ? 0 : bit_of(plan->ranges[i].kind);
+    }
+    scan_note_absent_kinds(p->source->request, plan->index, path, absent);
+    return STATUS_OK;
+}
+
+/* Leaves out stretches in which there is nothing. Pages to come find themselves by all of them. */
+static void leave_out_kinds(struct constraint *scalars, unsigned absent)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < scalars->count; i++) {
+        if (!(bit_of(scalars->ranges[i].kind) & absent))
+            scalars->ranges[count++] = scalars->ranges[i];
+    }
+    if (count)
+        scalars->count = count;
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------- */
@@ -175,15 +233,19 @@ status planner_order(struct planner *p, bool is_resumed, struct plan *out, bool 
     TRY(planner_order_index(p, &scalars, &path, &index));
     if (!index)
         return STATUS_OK;
-    TRY(planner_index(p, index, &scalars, PLAN_BY_ORDER, path, out));
-    scan_append_shape_prefix(&prefix);
-    TRY(buffer_finish(&prefix, &out->rest_prefix));
     struct rest rest = { .planner = p,
                          .path = query->orders[0].by,
                          .pattern = path,
-                         .prefix = out->rest_prefix,
                          .shapes_max = is_resumed ? SHAPES_LATER_MAX : SHAPES_MAX };
+    scan_append_shape_prefix(&prefix);
+    TRY(buffer_finish(&prefix, &rest.prefix));
     TRY(find_rest(&rest, index));
+    if (!is_resumed)
+        leave_out_kinds(&scalars, rest.absent_kinds);
+    TRY(planner_index(p, index, &scalars, PLAN_BY_ORDER, path, out));
+    out->rest_prefix = rest.prefix;
+    if (!is_resumed && rest.wants_kinds)
+        TRY(look_for_kinds(p, out, path));
     *is_found_out = rest.is_known || is_resumed;
     return add_rest(p, &rest, out);
 }

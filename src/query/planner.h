@@ -23,6 +23,9 @@ struct planner {
 bool planner_shows_only(const struct planner *planner, const struct expression *path);
 /* Is the expression this dotted path? */
 bool planner_is_dotted(const struct expression *expression, const struct path *path);
+/* Adds the rows of the stretch, up to `most` in all. */
+MUST_USE status planner_count_rows(struct planner *planner, const struct scan_spec *spec,
+                                   size_t most, size_t *rows);
 /* Finds out what is left to do for each row of a way that fulfils the constraint with this number, CONSTRAINTS_MAX
  * meaning none, and those of the partition. */
 void planner_settle(const struct planner *planner, size_t number, struct plan *plan);

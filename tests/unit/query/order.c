@@ -203,8 +203,9 @@ TEST(query_order, many_shapes_are_sorted)
 /* The same happens to a document of c, which has an index, and of d, which has none. */
 static void happen_to_both(struct world *w, struct random *random)
 {
-    static const char *const values[] = { "",         ",'v':1",       ",'v':'a'", ",'v':null",
-                                          ",'v':[1]", ",'v':{'x':1}", ",'w':1",   ",'v':2,'w':1" };
+    static const char *const values[] = { "",          ",'v':1",       ",'v':'a'",
+                                          ",'v':null", ",'v':[1]",     ",'v':{'x':1}",
+                                          ",'w':1",    ",'v':2,'w':1", ",'v':true" };
     int id = (int)random_below(random, 12);
     const char *value =
         values[random_below(random, random_below(random, 3) ? 4 : ARRAY_COUNT(values))];
@@ -221,6 +222,8 @@ static void happen_to_both(struct world *w, struct random *random)
         world_pass(w, 1000);
     if (random_below(random, 8) == 0)
         world_purge(w);
+    if (random_below(random, 20) == 0)
+        world_restart(w);
     if (random_below(random, 20) == 0) {
         CHECK_OK(world_index_drop(w, "c", "all"));
         world_index_built(w, "c", SHAPED);
@@ -306,6 +309,74 @@ TEST(query_order, shapes_are_looked_at_once)
     for (int i = 0; i < 40; i++)
         CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'v':1,'own%d':1}", 2000 + i, i), OK);
     CHECK_THAT(!is_recalled(&w, false), "there are more than are remembered");
+    world_close(&w);
+}
+
+/* ---- kinds that are remembered ------------------------------------------------------------------------ */
+
+/* What is known to be absent at v, for a request that begins so much before now. */
+static unsigned absent_kinds(struct world *w, time_ms earlier_ms)
+{
+    struct request request = world_begin(w);
+    const struct collection *collection = world_find(&request, "c");
+    struct scan_shapes shapes;
+
+    request.now -= earlier_ms;
+    CHECK_OK(scan_recall_shapes(&request, &collection->indexes[0], BYTES_LITERAL("/v/?"), &shapes));
+    world_end(&request);
+    return shapes.absent_kinds;
+}
+
+/* Numbers from 0 on; and whoever sorts by them finds out what is there. */
+static void learn_kinds(struct world *w)
+{
+    world_open(w, ON_MEMORY);
+    world_collection(w, "c", TTL_NEVER, SHAPED);
+    for (int i = 0; i < 100; i++)
+        CHECK_WRITTEN(world_insert(w, "c", "{'_id':%d,'v':%d}", i, i), OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(absent_kinds(w, 0), 0, "look %d", i);
+        CHECK_STRING(ask(w, "c", "SELECT TOP 2 VALUE c._id FROM c ORDER BY c.v", NULL, NULL),
+                     "[0,1]");
+    }
+}
+
+TEST(query_order, kinds_that_nobody_has_are_not_looked_for_until_one_is_written)
+{
+    const unsigned others = SCAN_KIND_NULL | SCAN_KIND_BOOL | SCAN_KIND_TEXT;
+    struct world w;
+
+    learn_kinds(&w);
+    CHECK_EQ(absent_kinds(&w, 0), others, "there are only numbers");
+    CHECK_EQ(absent_kinds(&w, 1), 0, "what is dead by now may be alive for whoever began earlier");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1000,'v':null}"), OK);
+    CHECK_EQ(absent_kinds(&w, 0), SCAN_KIND_BOOL | SCAN_KIND_TEXT, "there is a null");
+    CHECK_STRING(ask(&w, "c", "SELECT TOP 2 VALUE c._id FROM c ORDER BY c.v", NULL, NULL),
+                 "[1000,0]");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1001,'w':false,'o':{'v':true},'a':['b']}"), OK);
+    CHECK_STRING(ask(&w, "c", "SELECT TOP 2 VALUE c._id FROM c ORDER BY c.v", NULL, NULL),
+                 "[1001,1000]");
+    CHECK_EQ(absent_kinds(&w, 0), SCAN_KIND_BOOL | SCAN_KIND_TEXT, "that was at other paths");
+    world_restart(&w);
+    CHECK_EQ(absent_kinds(&w, 0), 0, "nobody has looked since the start");
+    world_close(&w);
+}
+
+TEST(query_order, more_paths_than_are_noted_leave_no_kind_absent)
+{
+    struct world w;
+
+    learn_kinds(&w);
+    CHECK(absent_kinds(&w, 0) != 0);
+    struct buffer fields = buffer_in(w.arena);
+    for (int i = 0; i < 1000; i++)
+        buffer_append_format(&fields, ",'n%d':1", i);
+    buffer_append_byte(&fields, 0);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1000%s}", (const char *)fields.data), OK);
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1001,'v':'text'}"), OK);
+    CHECK_STRING(ask(&w, "c", "SELECT TOP 3 VALUE c._id FROM c ORDER BY c.v DESC", NULL, NULL),
+                 "[1001,99,98]");
+    CHECK_EQ(absent_kinds(&w, 0), 0, "a note did not fit");
     world_close(&w);
 }
 
