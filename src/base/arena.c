@@ -33,7 +33,7 @@
 
 enum {
     BLOCK_BYTES_FIRST = 4096,
-    BLOCK_BYTES_MAX = 1024 * 1024,
+    BLOCK_BYTES_MAX = 8 << 20,
     ALIGNMENT = 16,
 };
 

@@ -10,7 +10,12 @@
 #include <sys/mman.h>
 
 /* What a thread keeps for its next request, and what is taken from the system one by one. */
-enum { KEPT_BYTES = 4 << 20, APART_BYTES = 4 << 20, AHEAD_BYTES = 1 << 20 };
+enum {
+    KEPT_BYTES = 4 << 20,
+    APART_BYTES = 2 << 20,
+    LARGE_PAGE_BYTES = 2 << 20,
+    AHEAD_BYTES = 1 << 20
+};
 
 void memory_prepare(void)
 {
@@ -28,9 +33,19 @@ void memory_ahead(void)
     free((void *)piece);
 }
 
+/* A large piece comes from the system page by page as it is touched, so it is asked for in large pages. */
+static void *take_apart(size_t size)
+{
+    void *piece = aligned_alloc(LARGE_PAGE_BYTES, size);
+
+    if (piece)
+        (void)madvise(piece, size, MADV_HUGEPAGE);
+    return piece;
+}
+
 void *memory_take(size_t size)
 {
-    return malloc(size ? size : 1);
+    return size >= APART_BYTES ? take_apart(size) : malloc(size ? size : 1);
 }
 
 void *memory_take_zeroed(size_t count, size_t size)
@@ -49,7 +64,7 @@ void *memory_take_aligned(size_t alignment, size_t size)
 
 void *memory_resize(void *piece, size_t size)
 {
-    return realloc(piece, size ? size : 1);
+    return piece ? realloc(piece, size ? size : 1) : memory_take(size);
 }
 
 void memory_give(void *piece)
