@@ -14,12 +14,20 @@
 
 enum {
     ROWS_FIRST = 64, /* then four times as many each time */
-    ROWS_MAX = 8192,
-    BYTES_MAX = 4 << 20,
+    ROWS_MAX = 16384,
+    BYTES_MAX = 8 << 20,
     STEPS_MAX = 8, /* rows that are stepped over rather than to look for the one behind them */
 };
 
-status bodies_begin(struct bodies *ahead, size_t *most_out)
+/* Where half of all slots are passed to find the rows, more of them cost next to nothing. */
+static size_t next_most(const struct bodies *ahead, uint64_t documents)
+{
+    const size_t most = ahead->most * 4;
+
+    return most < ROWS_MAX && most * STEPS_MAX < documents / 2 ? most : ROWS_MAX;
+}
+
+status bodies_begin(struct bodies *ahead, uint64_t documents, size_t *most_out)
 {
     if (!ahead->arena) {
         ahead->arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
@@ -28,7 +36,7 @@ status bodies_begin(struct bodies *ahead, size_t *most_out)
     if (!ahead->arena)
         return status_of(OUT_OF_MEMORY, "there is no memory to read documents in advance");
     arena_reset(ahead->arena);
-    ahead->most = ahead->most * 4 < ROWS_MAX ? ahead->most * 4 : ROWS_MAX;
+    ahead->most = next_most(ahead, documents);
     ahead->count = ahead->given = ahead->body_bytes = 0;
     *most_out = ahead->most;
     return ARENA_NEW(ahead->arena, ahead->most, &ahead->rows);
@@ -133,7 +141,7 @@ status bodies_fetch(struct bodies *ahead, struct request *request, struct storag
     qsort((void *)by_slot, ahead->count, sizeof(*by_slot), compare_slots);
     const struct storage_range range = { .start = bytes_of(by_slot[0]->slot,
                                                            sizeof(by_slot[0]->slot)),
-                                         .is_bulk = ahead->body_bytes >= SLOTS_LONG_BYTES / 4 &&
+                                         .is_bulk = ahead->body_bytes >= SLOTS_LONG_BYTES / 16 &&
                                                     ahead->body_bytes >= size.bytes / DENSE };
     TRY(storage_scan_open(request->storage, view,
                           address(collection->state->partition, SPACE_BODIES), &range,

@@ -338,7 +338,8 @@ static bool read_ahead(struct scan *scan)
     bool has_room = true;
     size_t most;
 
-    status s = bodies_begin(&scan->ahead, &most);
+    status s = bodies_begin(&scan->ahead,
+                            collection_size(scan->request, scan->collection).documents, &most);
     while (s.code == OK && has_room) {
         scan->is_at_end = !next_row(scan);
         if (scan->is_at_end)

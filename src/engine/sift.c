@@ -27,9 +27,11 @@ enum {
     ALONE_DOCUMENTS = 1000,
     /* Pieces that may be walked before the thread of the request comes to them, for each helper. */
     AHEAD = 4,
-    /* Stretches that the storage gives, and into how many each is cut. */
-    STRETCHES_MAX = LIMIT_SIFT_PIECES / 4 - 1,
-    CUTS = 4,
+    /* Stretches that the storage gives, and into how many each is cut: small pieces are done at the same time by all. */
+    CUTS_LEAST = 4,
+    CUTS_MOST = 16,
+    STRETCHES_MAX = LIMIT_SIFT_PIECES / CUTS_LEAST - 2,
+    PIECES_WANTED = 64,
     DOCUMENTS_PER_QUESTION = 256,
     WAIT_MS = 50,
 };
@@ -369,7 +371,7 @@ static void recruit(struct sift *sift)
 /* ---- pieces --------------------------------------------------------------------------------------- */
 
 /* Borders between `start` and `end` at about the same distances, as far as time tells them apart. */
-static status cut_stretch(struct arena *arena, bytes start, bytes end, bytes *borders,
+static status cut_stretch(struct arena *arena, bytes start, bytes end, size_t cuts, bytes *borders,
                           size_t *border_count)
 {
     unsigned lane, end_lane;
@@ -380,33 +382,56 @@ static status cut_stretch(struct arena *arena, bytes start, bytes end, bytes *bo
         lane != end_lane)
         return STATUS_OK;
     uint64_t span = (uint64_t)upto - (uint64_t)from;
-    for (uint64_t i = 1; i < CUTS && span >= CUTS; i++) {
+    for (uint64_t i = 1; i < cuts && span >= cuts; i++) {
         struct buffer border = buffer_in(arena);
-        row_key_lane_from(&border, lane, (time_ms)((uint64_t)from + span / CUTS * i));
+        row_key_lane_from(&border, lane, (time_ms)((uint64_t)from + span / cuts * i));
         TRY(buffer_finish(&border, &borders[*border_count]));
         ++*border_count;
     }
     return STATUS_OK;
 }
 
-/* Cuts what lies behind the slot where the walk stands. */
+/* The last slot that there is. */
+static status find_last(struct sift *sift, bytes *out)
+{
+    const struct storage_range all = { .is_reverse = true };
+    struct request *request = sift->spec.request;
+    struct storage_scan *rows;
+    bytes key, value;
+
+    *out = BYTES_NONE;
+    TRY(storage_scan_open(request->storage, sift->view,
+                          address(sift->spec.collection->state->partition, SPACE_BODIES), &all,
+                          &rows));
+    status s = storage_scan_next(rows, &key, &value) ? arena_copy(request->arena, key, out)
+                                                     : storage_scan_status(rows);
+    storage_scan_close(rows);
+    return s;
+}
+
+/* Cuts what lies behind the slot where the walk stands; there is the first border. */
 static status find_borders(struct sift *sift, bytes *borders, size_t *border_count)
 {
     struct request *request = sift->spec.request;
     struct storage_range ahead = { 0 };
     struct storage_parting parting;
+    bytes from, last;
 
     *border_count = 0;
     TRY(arena_copy(request->arena, sift->walk.key, &ahead.start));
     TRY(storage_part(request->engine->storage,
                      address(sift->spec.collection->state->partition, SPACE_BODIES), &ahead,
                      STRETCHES_MAX, request->arena, &parting));
+    TRY(find_last(sift, &last));
+    TRY(arena_join(request->arena, ahead.start, bytes_of("", 1), &borders[(*border_count)++]));
+    size_t cuts = PIECES_WANTED / (parting.count + 1);
+    cuts = cuts < CUTS_LEAST ? CUTS_LEAST : cuts > CUTS_MOST ? CUTS_MOST : cuts;
+    from = ahead.start;
     for (size_t i = 0; i < parting.count; i++) {
-        TRY(cut_stretch(request->arena, i ? parting.keys[i - 1] : ahead.start, parting.keys[i],
-                        borders, border_count));
-        borders[(*border_count)++] = parting.keys[i];
+        TRY(cut_stretch(request->arena, from, parting.keys[i], cuts, borders, border_count));
+        borders[(*border_count)++] = from = parting.keys[i];
     }
-    return STATUS_OK;
+    return cut_stretch(request->arena, from, last, cuts, borders, border_count);
 }
 
 static status make_pieces(struct sift *sift)
@@ -418,8 +443,6 @@ static status make_pieces(struct sift *sift)
 
     TRY(ARENA_NEW(arena, LIMIT_SIFT_PIECES, &borders));
     TRY(find_borders(sift, borders, &border_count));
-    if (border_count == 0)
-        return STATUS_OK;
     TRY(ARENA_NEW(arena, border_count + 1, &pieces));
     pieces[0] = sift->pieces[0];
     pieces[0].end = borders[0];
