@@ -32,35 +32,42 @@ static void put_field(struct buffer *out, bytes name, bytes rest, struct value t
 
 static void put(struct buffer *out, bytes document, bytes path, struct value value)
 {
-    struct document_walk walk = document_fields(document);
-    const struct value missing = { .type = VALUE_MISSING };
-    bytes part = match_take_part(&path);
-    bool is_put = false;
-    struct field field;
+    const bytes fields = document_fields(document).rest, part = match_take_part(&path);
+    const uint8_t *end = fields.data + fields.len;
+    struct value there;
 
-    while (document_next(&walk, &field)) {
-        bool is_it = !is_put && bytes_equal(field.name, part);
-        is_put |= is_it;
-        if (is_it)
-            put_field(out, part, path, field.value, value);
-        else
-            document_append(out, field.name, field.value);
+    if (!document_find_bytes(document, part, &there)) {
+        buffer_append(out, fields);
+        if (value.type != VALUE_MISSING)
+            put_field(out, part, path, there, value);
+        return;
     }
-    if (!is_put && value.type != VALUE_MISSING)
-        put_field(out, part, path, missing, value);
+    /* A field is its type, its name with a NUL, its value. */
+    const uint8_t *begun = there.raw.data - part.len - 2, *behind = there.raw.data + there.raw.len;
+    buffer_append(out, bytes_of(fields.data, (size_t)(begun - fields.data)));
+    put_field(out, part, path, there, value);
+    buffer_append(out, bytes_of(behind, (size_t)(end - behind)));
+}
+
+/* Names that clients have given as texts may have a NUL in them, and no document has such a field. */
+static status check_built(struct arena *arena, bytes path, bytes built)
+{
+    return memchr(path.data, 0, path.len) ? document_check(arena, built)
+                                          : document_check_built(arena, built);
 }
 
 status pipeline_set(struct pipeline_run *run, struct arena *arena, bytes path, struct value value,
                     bytes row, bytes *out)
 {
-    enum { TOO_LARGE_FOR_CLIENTS = 10334 };
+    enum { TOO_LARGE_FOR_CLIENTS = 10334, FRAME_BYTES = 16 };
     struct buffer built = buffer_in(arena);
-    size_t begun = document_begin(&built);
 
+    buffer_reserve(&built, row.len + path.len + value.raw.len + FRAME_BYTES);
+    size_t begun = document_begin(&built);
     put(&built, row, path, value);
     document_end(&built, begun);
     TRY(buffer_finish(&built, out));
-    status s = document_check(arena, *out);
+    status s = check_built(arena, path, *out);
     if (s.code == OK)
         return s;
     if (s.code == TOO_LARGE)

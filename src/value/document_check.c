@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "value/parts.h"
 #include "value/raw.h"
 #include "value/utf8.h"
 #include "value/value.h"
@@ -52,6 +53,36 @@ status document_check_upto(struct arena *arena, bytes document, size_t bytes_max
     TRY(check_document(&c, NULL, document.len));
     if (c.at != document.len)
         return fail(&c, NULL, INVALID, "%zu bytes follow the document", document.len - c.at);
+    return STATUS_OK;
+}
+
+/* Is nothing in it nested deeper than so many levels, itself counted? What is short has no room for them: a level is a
+ * length, a type, a name and two NULs at least. */
+static bool is_within(bytes document, unsigned levels)
+{
+    enum { LEVEL_BYTES = DOCUMENT_BYTES_MIN + 2 };
+    struct document_walk walk = document_fields(document);
+    struct field field;
+
+    if (levels == 0 || document.len < (size_t)levels * LEVEL_BYTES)
+        return levels > 0;
+    while (document_next(&walk, &field)) {
+        const enum value_type type = field.value.type;
+        if ((type == VALUE_DOCUMENT || type == VALUE_ARRAY) &&
+            !is_within(value_document(field.value), levels - 1))
+            return false;
+        if (type == VALUE_CODE_WITH_SCOPE &&
+            !is_within(value_scoped_code(field.value).scope, levels - 1))
+            return false;
+    }
+    return true;
+}
+
+/* Only its size and its nesting are in question. */
+status document_check_built(struct arena *arena, bytes document)
+{
+    if (document.len > LIMIT_DOCUMENT_BYTES || !is_within(document, LIMIT_NESTING_DEPTH))
+        return document_check(arena, document);
     return STATUS_OK;
 }
 

@@ -1,7 +1,6 @@
-/* One document value. BSON is the canonical form; a `value` is a borrowed view of one BSON value inside
- * a document. This room validates and walks documents, turns JSON into BSON and back, compares values
- * in BSON order, follows dotted paths through arrays, and encodes values as keys whose byte order is
- * the values' order. Pure: no I/O, no clock, callable from every thread. */
+/* One document value. BSON is the canonical form; a `value` is a borrowed view of one BSON value inside a document. This
+ * room validates and walks documents, turns JSON into BSON and back, compares values in BSON order, follows dotted paths
+ * through arrays, and encodes values as keys whose byte order is the values'. Pure; callable from every thread. */
 #ifndef VALUE_VALUE_H
 #define VALUE_VALUE_H
 
@@ -50,8 +49,9 @@ struct field {
 /* Untrusted bytes: lengths, nesting, UTF-8, known types, size. INVALID or TOO_LARGE with the offset
  * and the name of the field. Everything below expects documents that passed this check. */
 MUST_USE status document_check(struct arena *arena, bytes document);
-/* The same for what is not stored and may be larger, such as a message with documents in it. */
+/* The same for what is not stored and may be larger, such as a message; sooner for what was built of checked values. */
 MUST_USE status document_check_upto(struct arena *arena, bytes document, size_t bytes_max);
+MUST_USE status document_check_built(struct arena *arena, bytes document);
 
 /* Walks the fields of a checked document or array in stored order. */
 struct document_walk {

@@ -228,6 +228,26 @@ TEST(document, nesting_is_bounded)
     arena_close(arena);
 }
 
+TEST(document, what_was_built_is_as_deep_and_large_as_others)
+{
+    struct arena *arena = arena_open(BUDGET);
+    const enum value_type types[] = { VALUE_DOCUMENT, VALUE_ARRAY };
+
+    for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
+        for (int depth = LIMIT_NESTING_DEPTH - 2; depth < LIMIT_NESTING_DEPTH + 3; depth++) {
+            bytes document = nested(arena, depth, types[i]);
+            CHECK_EQ(document_check_built(arena, document).code,
+                     document_check(arena, document).code, "%d levels", depth);
+        }
+    }
+    struct sample_writer writer = sample_begin(arena);
+    sample_field(&writer, BYTES_LITERAL("c"),
+                 sample_scoped_code(arena, BYTES_LITERAL("f"),
+                                    nested(arena, LIMIT_NESTING_DEPTH, VALUE_DOCUMENT)));
+    CHECK_CODE(document_check_built(arena, sample_end(&writer)), TOO_LARGE);
+    arena_close(arena);
+}
+
 TEST(document, size_is_bounded)
 {
     struct arena *arena = arena_open(BUDGET);
@@ -240,7 +260,9 @@ TEST(document, size_is_bounded)
         struct sample_writer writer = sample_begin(arena);
         bytes inner = bytes_of(content, LIMIT_DOCUMENT_BYTES - around + more);
         sample_field(&writer, BYTES_LITERAL("a"), sample_binary(arena, 0, inner));
-        CHECK_CODE(document_check(arena, sample_end(&writer)), more ? TOO_LARGE : OK);
+        bytes document = sample_end(&writer);
+        CHECK_CODE(document_check(arena, document), more ? TOO_LARGE : OK);
+        CHECK_CODE(document_check_built(arena, document), more ? TOO_LARGE : OK);
     }
     arena_close(arena);
 }

@@ -51,6 +51,38 @@ TEST(mongo_aggregate_foreign, the_dead_are_in_no_lookup_union_graph_or_facet)
     mongo_face_close(&f);
 }
 
+TEST(mongo_aggregate_foreign, what_is_found_takes_the_place_of_a_field_or_comes_last)
+{
+    static const struct {
+        const char *as, *want;
+    } rows[] = {
+        {"n",    "{\"_id\":1,\"a\":{\"b\":1,\"c\":2},\"z\":null,\"n\":[{\"_id\":10}]}"        },
+        { "a",   "{\"_id\":1,\"a\":[{\"_id\":10}],\"z\":null}"                                },
+        { "z",   "{\"_id\":1,\"a\":{\"b\":1,\"c\":2},\"z\":[{\"_id\":10}]}"                   },
+        { "_id", "{\"_id\":[{\"_id\":10}],\"a\":{\"b\":1,\"c\":2},\"z\":null}"                },
+        { "a.b", "{\"_id\":1,\"a\":{\"b\":[{\"_id\":10}],\"c\":2},\"z\":null}"                },
+        { "a.d", "{\"_id\":1,\"a\":{\"b\":1,\"c\":2,\"d\":[{\"_id\":10}]},\"z\":null}"        },
+        { "z.y", "{\"_id\":1,\"a\":{\"b\":1,\"c\":2},\"z\":{\"y\":[{\"_id\":10}]}}"           },
+        { "x.y", "{\"_id\":1,\"a\":{\"b\":1,\"c\":2},\"z\":null,\"x\":{\"y\":[{\"_id\":10}]}}"},
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':{'b':1,'c':2},'z':null}]}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'d','documents':[{'_id':10}]}"));
+    EACH_ROW(rows, r)
+        CHECK_STRING(
+            first_batch(&f,
+                        arena_format(f.world.arena,
+                                     "{'$lookup':{'from':'d','as':'%s','pipeline':[]}}", r->as)),
+            arena_format(f.world.arena, "[%s]", r->want));
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'aggregate':'c','pipeline':[{'$lookup':{'from':'d','as':'a\\u0000b',"
+                      "'pipeline':[]}}],'cursor':{}}");
+    CHECK_THAT(answer.code != 0, "a name with a NUL in it is no name");
+    mongo_face_close(&f);
+}
+
 TEST(mongo_aggregate_foreign, rows_of_a_union_that_died_between_batches_are_not_given)
 {
     struct mongo_face f;
