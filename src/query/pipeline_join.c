@@ -18,13 +18,14 @@
 #include "query/match_parts.h"
 #include "query/pipeline_parts.h"
 #include "query/set.h"
+#include "query/sieve.h"
 
 #include <stdlib.h>
 
 enum {
     ROWS_FIRST = 16, /* if nobody knows how many will be asked for; then twice as many each time */
     ROWS_MAX = 1 << 16,
-    ROWS_BYTES_MAX = 8 << 20,
+    ROWS_BYTES_MAX = 16 << 20,
     /* Documents that are looked at as they lie in the time in which one is found by an index. */
     PROBE_COST = 24,
     ROWS_PER_QUESTION = 64,
@@ -79,6 +80,7 @@ struct join {
     struct buffer values;  /* struct value, by their numbers in the set */
     struct buffer numbers; /* uint32_t, of all rows */
     uint32_t types;        /* that values have */
+    struct sieve sieve;    /* for the values, if everything is looked at */
     bool *is_wanted;       /* by number: of the rows that is asked for */
     struct hit **heads;    /* by number */
     struct worker *workers;
@@ -301,6 +303,7 @@ static status take_group(struct join *join, size_t number)
     join->values = buffer_in(o->held);
     join->numbers = buffer_in(o->held);
     join->types = 0;
+    join->sieve = (struct sieve){ 0 };
     while (!o->is_over && join->count < most && arena_used_bytes(o->held) < bytes_max) {
         bool has_row;
         TRY(pipeline_pull(join->run, number - 1, &row, &has_row));
@@ -356,7 +359,7 @@ static status meet_value(void *context, struct value value)
 
     if (formula_is_null(value))
         value = value_null();
-    if (!(join->types & match_type_bit(value.type)))
+    if (!(join->types & match_type_bit(value.type)) || !sieve_passes(&join->sieve, value))
         return STATUS_OK;
     TRY(encode(join, worker->scratch, value, &key));
     if (!set_find(&join->set, key, &number) || !join->is_wanted[number])
@@ -504,6 +507,20 @@ static status match_wanted(struct join *join, size_t count, const struct match *
                             wanted, taken, out);
 }
 
+/* Most documents are none of those that are wanted. */
+static status make_sieve(struct join *join)
+{
+    const struct value *values = (const struct value *)(const void *)join->values.data;
+
+    if (join->sieve.bits)
+        return STATUS_OK;
+    TRY(sieve_open(join->operator->held, join->run->formulas.collation, join->set.count,
+                   &join->sieve));
+    for (size_t i = 0; i < join->set.count; i++)
+        sieve_add(&join->sieve, values[i]);
+    return STATUS_OK;
+}
+
 /* What is asked of the other collection for so many values. */
 static status ask_for(struct join *join, size_t value_count, bool is_scan, const struct match **out)
 {
@@ -534,6 +551,8 @@ static status ask(struct join *join)
     bool is_scan = values >= size / PROBE_COST;
     if (!is_scan && values > LIMIT_QUERY_RANGES) /* more than one plan may have */
         values = mark_wanted(join, LIMIT_QUERY_RANGES);
+    if (is_scan)
+        TRY(make_sieve(join));
     TRY(ask_for(join, values, is_scan, &match));
     TRY(foreign_open(join->run, o, match, FOREIGN_ANY_ORDER));
     o->is_hashed = is_scan || o->foreign.is_everything;
