@@ -32,7 +32,8 @@ static void build_open(struct build *b, const char *program, const char *top, co
         cosmos_sign_all(&b->rival, documents);
     } else {
         rival_mongo_begin(&b->rival, name, b->server.pid, b->server.mongo_port, texts, 0);
-        mongo_create_index(b->server.mongo_port, "user", -1);
+        if (bench_number("OP", -1) == RIVAL_QUERY)
+            mongo_create_index(b->server.mongo_port, "user", -1);
     }
     b->rival.ttl_ms = 86400000;
     rival_connect(&b->rival, RIVAL_CONNECTIONS);

@@ -16,6 +16,7 @@
  * Pure apart from the arena; callable from every thread. Start reading at wire_read(). */
 #include "front/mongo/wire.h"
 
+#include "base/crc32c.h"
 #include "value/value.h"
 
 /* Room for what a client puts around a document of the largest size. */
@@ -42,19 +43,6 @@ static void put_u32(uint8_t *at, uint32_t number)
 {
     for (int i = 0; i < 4; i++)
         at[i] = (uint8_t)(number >> (8 * i));
-}
-
-/* CRC-32C (Castagnoli), bit by bit: no client of today sends one, so speed does not count. */
-static uint32_t crc32c(bytes data)
-{
-    uint32_t crc = UINT32_MAX;
-
-    for (size_t i = 0; i < data.len; i++) {
-        crc ^= data.data[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (crc & 1 ? 0x82F63B78u : 0);
-    }
-    return ~crc;
 }
 
 /* ---- taking apart ----------------------------------------------------------------------------------- */
@@ -178,7 +166,8 @@ static status read_msg(struct arena *arena, bytes whole, struct wire_message *ou
         if (rest.len < 4)
             return status_of(INVALID, "a message ends before its checksum");
         rest.len -= 4;
-        if (crc32c(bytes_of(whole.data, whole.len - 4)) != u32_at(whole.data + whole.len - 4))
+        if (crc32c_extend(0, bytes_of(whole.data, whole.len - 4)) !=
+            u32_at(whole.data + whole.len - 4))
             return status_of(INVALID, "the checksum of a message is wrong");
     }
     return read_sections(arena, rest, out);
