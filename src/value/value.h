@@ -118,17 +118,17 @@ MUST_USE status value_of_integer(struct arena *arena, enum value_type type, int6
 MUST_USE status json_read(struct arena *arena, bytes text, bytes *document_out);
 /* The same for a text whose top level is an array; the result is a BSON array. */
 MUST_USE status json_read_array(struct arena *arena, bytes text, bytes *array_out);
+/* The same with objects such as {"$oid":"..."} for what JSON lacks, as json_write() has them. */
+MUST_USE status json_read_extended(struct arena *arena, bytes text, bytes *document_out);
 /* A document as JSON: doubles in their shortest form that reads back the same, types that JSON does
  * not know in extended notation (relaxed), e.g. {"$oid":"..."}. */
 void json_write(struct buffer *out, bytes document);
 void json_write_value(struct buffer *out, struct value value);
-/* "name":value */
-void json_write_field(struct buffer *out, const struct field *field);
+void json_write_field(struct buffer *out, const struct field *field); /* "name":value */
 
 /* Bytes from outside that should be text: shortest forms only, no surrogates, nothing past U+10FFFF. */
 bool text_is_utf8(bytes text);
-/* Characters in a text that is UTF-8. */
-size_t text_character_count(bytes text);
+size_t text_character_count(bytes text); /* of a text that is UTF-8 */
 
 /* ---- order -------------------------------------------------------------------------------------- */
 

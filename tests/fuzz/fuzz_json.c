@@ -1,4 +1,4 @@
-/* Fuzz JSON: any bytes into the reader; what it accepts passes the check, and written as JSON again it
+/* Fuzz JSON: any bytes into the readers; what they accept passes the check, and written as JSON again it
  * reads as an equal document whose text does not change any more. */
 #include "value/value.h"
 
@@ -15,6 +15,18 @@ static bytes written(struct arena *arena, bytes document)
     return bytes_of(out.data, out.len);
 }
 
+static void check_extended(struct arena *arena, bytes text)
+{
+    bytes document, again;
+
+    if (json_read_extended(arena, text, &document).code != OK)
+        return;
+    ASSERT(document_check(arena, document).code == OK);
+    bytes shown = written(arena, document);
+    ASSERT(json_read_extended(arena, shown, &again).code == OK);
+    ASSERT(bytes_equal(shown, written(arena, again)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *arena = arena_open(BUDGET);
@@ -28,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ASSERT(json_read(arena, text, &again).code == OK);
         ASSERT(document_compare(document, again) == 0);
         ASSERT(bytes_equal(text, written(arena, again)));
+        check_extended(arena, bytes_of(data, size));
     } else {
         ASSERT(s.code == INVALID || s.code == TOO_LARGE);
         ASSERT(s.message[0] != 0);
