@@ -141,6 +141,13 @@ MUST_USE status database_drop(struct engine *engine, struct arena *arena, bytes 
 MUST_USE status collection_create(struct engine *engine, struct arena *arena,
                                   const struct collection_definition *definition,
                                   const struct index_definition *indexes, size_t index_count);
+/* What a collection is, with all indexes and policies and without its documents, for collection_recreate() of
+ * the same or a later version; opaque, in the arena. */
+MUST_USE status collection_describe(struct arena *arena, const struct collection *collection,
+                                    bytes *out);
+/* A new collection from such a description; indexes that had failed are left out. CORRUPT for what is none. */
+MUST_USE status collection_recreate(struct engine *engine, struct arena *arena, bytes database,
+                                    bytes name, bytes description);
 MUST_USE status collection_drop(struct engine *engine, struct arena *arena, bytes database,
                                 bytes name);
 MUST_USE status collection_rename(struct engine *engine, struct arena *arena, bytes database,

@@ -291,3 +291,15 @@ time_ms document_deadline(const struct collection *collection, const struct docu
     arena_release(arena, mark);
     return deadline;
 }
+
+/* By a rule of today, or because a policy of before has ended everything that old. */
+bool document_would_be_dead(const struct request *request, const struct collection *collection,
+                            const struct document *document)
+{
+    const struct stamp stamp = { .seq = UINT64_MAX,
+                                 .written_at_s = document->written_at_s,
+                                 .own_ttl = document->own_ttl };
+
+    return expiry_is_due(document_deadline(collection, document, request->arena), request->now) ||
+           expiry_judge(&collection->policy, &stamp, request->now) == DEAD;
+}

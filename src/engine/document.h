@@ -37,6 +37,10 @@ void document_release(struct request *request, struct document *document);
 time_ms document_deadline(const struct collection *collection, const struct document *document,
                           struct arena *arena);
 
+/* Would it be dead now if it were written with this time of writing and own ttl? The rest of `document` is not looked at. */
+bool document_would_be_dead(const struct request *request, const struct collection *collection,
+                            const struct document *document);
+
 enum write_kind { WRITE_INSERT, WRITE_REPLACE, WRITE_UPSERT, WRITE_DELETE };
 
 /* What somebody wants to be there if the operation is there, and only then (note.h). */
@@ -55,6 +59,8 @@ struct write_op {
     int32_t own_ttl; /* TTL_ABSENT, TTL_NEVER, seconds (see expiry_own_ttl) */
     uint64_t if_seq; /* 0: whatever version is there; otherwise only this one (PRECONDITION) */
     const struct write_note *note; /* NULL: none */
+    int64_t
+        stamp_s; /* 0 or less: written now; otherwise it counts as written then, but never later than now */
 
     status outcome; /* EXISTS, NOT_FOUND, PRECONDITION, DUPLICATE_KEY, TOO_LARGE, INVALID ... */
     bool was_there; /* a living document was replaced or deleted */

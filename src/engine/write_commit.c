@@ -10,6 +10,11 @@
 #include "engine/lane.h"
 #include "engine/write.h"
 
+static int64_t written_at(const struct write_op *op, int64_t now_s)
+{
+    return op->stamp_s > 0 && op->stamp_s < now_s ? op->stamp_s : now_s;
+}
+
 void write_assign(struct write *write, uint64_t *seq, int64_t now_s)
 {
     for (size_t i = 0; i < write->op_count; i++) {
@@ -17,9 +22,9 @@ void write_assign(struct write *write, uint64_t *seq, int64_t now_s)
         if (!change)
             continue;
         write->ops[i].seq = ++*seq;
-        write->ops[i].written_at_s = now_s;
+        write->ops[i].written_at_s = written_at(&write->ops[i], now_s);
         change->fresh.seq = *seq;
-        change->fresh.written_at_s = now_s;
+        change->fresh.written_at_s = write->ops[i].written_at_s;
         if (write->steps[i].is_birth)
             change->birth_seq = *seq;
         write->ops[i].birth_seq = change->birth_seq;

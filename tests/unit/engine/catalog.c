@@ -582,3 +582,50 @@ TEST(catalog, a_collection_takes_the_place_of_another_in_one_step)
         world_close(&w);
     }
 }
+
+static void check_described(struct world *w, const char *from, const char *to)
+{
+    struct request request = world_begin(w);
+    const struct collection *was = world_find(&request, from), *is = world_find(&request, to);
+
+    CHECK_EQ(is->policy.default_ttl, was->policy.default_ttl, "");
+    CHECK_EQ(is->definition.partition_path_count, was->definition.partition_path_count, "");
+    CHECK_EQ(is->index_count, was->index_count, "");
+    for (size_t i = 0; i < is->index_count; i++) {
+        const struct index_definition *a = &was->indexes[i].definition;
+        const struct index_definition *b = &is->indexes[i].definition;
+        CHECK_BYTES(b->name, a->name, "name");
+        CHECK_EQ(b->kind, a->kind, "");
+        CHECK_EQ(b->is_unique, a->is_unique, "");
+        CHECK_EQ(b->expire_after_s, a->expire_after_s, "");
+        CHECK_EQ(b->included_count, a->included_count, "");
+    }
+    world_end(&request);
+}
+
+TEST(catalog, a_description_makes_the_same_collection_again)
+{
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection_parted(&w, "c", 100, "a: a unique; at: at ttl=50; all: paths +/*", "pk");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'pk':1,'a':1}"), OK);
+    struct request request = world_begin(&w);
+    const struct collection *collection = world_find(&request, "c");
+    const bytes database = BYTES_LITERAL("db");
+    bytes description, copy;
+    CHECK_OK(collection_describe(w.arena, collection, &description));
+    world_end(&request);
+    CHECK_OK(collection_recreate(w.engine, w.arena, database, BYTES_LITERAL("again"), description));
+    check_described(&w, "c", "again");
+    CHECK_CODE(
+        collection_recreate(w.engine, w.arena, database, BYTES_LITERAL("again"), description),
+        EXISTS);
+    CHECK_OK(arena_copy(w.arena, description, &copy));
+    ((uint8_t *)(uintptr_t)copy.data)[20] ^= 1;
+    CHECK_CODE(collection_recreate(w.engine, w.arena, database, BYTES_LITERAL("other"), copy),
+               CORRUPT);
+    CHECK_CODE(collection_recreate(w.engine, w.arena, database, BYTES_LITERAL("other"),
+                                   bytes_of(copy.data, 7)),
+               CORRUPT);
+    world_close(&w);
+}

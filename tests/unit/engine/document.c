@@ -584,3 +584,72 @@ TEST(batch, a_thousand_documents_go_into_one_commit)
         world_close(&w);
     }
 }
+
+static status write_stamped(struct world *w, const char *document, int64_t stamp_s)
+{
+    struct request request = world_begin(w);
+    struct write_op op = world_op(&request, "c", WRITE_INSERT, document);
+
+    op.stamp_s = stamp_s;
+    const status s = document_write(&request, &op, 1, WRITE_ALL_OR_NOTHING);
+    world_end(&request);
+    return s;
+}
+
+static bool would_be_dead(struct world *w, const char *text, int64_t stamp_s, int32_t own_ttl)
+{
+    struct request request = world_begin(w);
+    const struct document document = { .bson = world_document(request.arena, text),
+                                       .written_at_s = stamp_s,
+                                       .own_ttl = own_ttl };
+
+    bool is_dead = document_would_be_dead(&request, world_find(&request, "c"), &document);
+    world_end(&request);
+    return is_dead;
+}
+
+TEST(document, a_given_time_of_writing_keeps_the_deadline)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", 100, "");
+        const int64_t now_s = WORLD_START_S + world_now(&w) / 1000;
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK);
+        CHECK_OK(write_stamped(&w, "{'_id':2}", now_s - 60));
+        CHECK_OK(write_stamped(&w, "{'_id':3}", now_s + 1000));
+        CHECK_EQ(world_read(&w, "c", "{'_id':2}").written_at_s, now_s - 60, "as given");
+        CHECK_EQ(world_read(&w, "c", "{'_id':3}").written_at_s, now_s, "never later than now");
+        world_check(&w);
+        world_crash(&w);
+        world_pass(&w, 40 * 1000 - 1);
+        CHECK_LIVING(&w, "c", "1 2 3");
+        world_pass(&w, 1);
+        CHECK_LIVING(&w, "c", "1 3");
+        CHECK_EQ(world_purge(&w).documents, 1, "it is purged like any other");
+        CHECK_LIVING(&w, "c", "1 3");
+        world_check(&w);
+        world_close(&w);
+    }
+}
+
+TEST(document, what_would_be_dead_at_once_can_be_told_before_it_is_written)
+{
+    struct world w;
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", 100, "at: at ttl=50");
+    const int64_t now_s = WORLD_START_S + world_now(&w) / 1000;
+    CHECK(!would_be_dead(&w, "{'_id':1}", now_s - 99, TTL_ABSENT));
+    CHECK(would_be_dead(&w, "{'_id':1}", now_s - 100, TTL_ABSENT));
+    CHECK(would_be_dead(&w, "{'_id':1}", now_s - 10, 10));
+    CHECK(!would_be_dead(&w, "{'_id':1}", now_s - 1000, TTL_NEVER));
+    CHECK(would_be_dead(&w, "{'_id':1,'at':@-60000}", now_s, TTL_NEVER));
+    /* What a policy has ended stays ended. */
+    CHECK_OK(world_set_ttl(&w, "c", 5));
+    world_pass(&w, 1000);
+    CHECK_OK(world_set_ttl(&w, "c", TTL_NEVER));
+    CHECK(would_be_dead(&w, "{'_id':1}", now_s - 50, TTL_ABSENT));
+    CHECK(!would_be_dead(&w, "{'_id':1}", now_s, TTL_ABSENT));
+    world_close(&w);
+}
