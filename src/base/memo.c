@@ -4,6 +4,10 @@
  * whoever finds it odd leaves it. Who reads looks at `writing` before and after, and the words in between are atomic,
  * because they may change under its eyes.
  *
+ * Most keys that are looked for are not there, and places lie far apart. So each pair has a mark in a table of its own: a few
+ * bits of the hashes that its places hold, and the hash that was met last. A mark may be wrong; then the place is looked at
+ * for nothing, or not looked at, and nothing else happens.
+ *
  * Keeps: what is found was kept under that key, all of it at once. Threads: any; no locks, nobody waits. */
 #include "base/memo.h"
 
@@ -25,10 +29,15 @@ struct place {
 
 _Static_assert(sizeof(struct place) == 1024, "a place begins with a cache line");
 
+struct mark {
+    _Atomic uint64_t met;     /* a hash */
+    _Atomic uint32_t tags[2]; /* of what the places hold */
+};
+
 struct memo {
     size_t pairs;
     struct place (*places)[2];
-    _Atomic uint64_t *met; /* hashes, one for a pair */
+    struct mark *marks; /* one for a pair */
 };
 
 /* ---- life ----------------------------------------------------------------------------------------- */
@@ -41,8 +50,8 @@ struct memo *memo_open(size_t pairs)
         return NULL;
     memo->pairs = pairs;
     memo->places = memory_take_untouched(pairs * sizeof(*memo->places));
-    memo->met = memory_take_untouched(pairs * sizeof(*memo->met));
-    if (memo->places && memo->met)
+    memo->marks = memory_take_untouched(pairs * sizeof(*memo->marks));
+    if (memo->places && memo->marks)
         return memo;
     memo_close(memo);
     return NULL;
@@ -54,8 +63,8 @@ void memo_close(struct memo *memo)
         return;
     if (memo->places)
         memory_give_untouched(memo->places, memo->pairs * sizeof(*memo->places));
-    if (memo->met)
-        memory_give_untouched((void *)memo->met, memo->pairs * sizeof(*memo->met));
+    if (memo->marks)
+        memory_give_untouched(memo->marks, memo->pairs * sizeof(*memo->marks));
     memory_give(memo);
 }
 
@@ -74,6 +83,11 @@ static uint64_t get(const _Atomic uint64_t *word)
 static void set(_Atomic uint64_t *word, uint64_t value)
 {
     atomic_store_explicit(word, value, memory_order_release);
+}
+
+static uint32_t tag_of(uint64_t hash)
+{
+    return (uint32_t)hash;
 }
 
 /* ---- finding -------------------------------------------------------------------------------------- */
@@ -106,10 +120,15 @@ static bool copy_words(const struct place *place, uint64_t before, struct arena 
 
 bool memo_find(const struct memo *memo, const struct memo_key *key, struct arena *arena, bytes *out)
 {
-    const struct place *pair = memo->places[pair_of(memo, key->words[0])];
+    const size_t number = pair_of(memo, key->words[0]);
+    const struct place *pair = memo->places[number];
 
     *out = BYTES_NONE;
     for (size_t i = 0; i < 2; i++) {
+        const uint32_t tag = atomic_load_explicit(&memo->marks[number].tags[i],
+                                                  memory_order_relaxed);
+        if (tag != tag_of(key->words[0]))
+            continue;
         const uint64_t before = get(&pair[i].writing);
         if (before % 2 == 0 && has_key(&pair[i], key) && copy_words(&pair[i], before, arena, out))
             return true;
@@ -131,7 +150,8 @@ static struct place *choose(struct place *pair, uint64_t hash)
 
 void memo_keep(struct memo *memo, const struct memo_key *key, bytes text)
 {
-    struct place *place = choose(memo->places[pair_of(memo, key->words[0])], key->words[0]);
+    const size_t number = pair_of(memo, key->words[0]);
+    struct place *place = choose(memo->places[number], key->words[0]);
     uint64_t before = get(&place->writing);
 
     if (text.len > MEMO_BYTES || before % 2 == 1 ||
@@ -145,12 +165,14 @@ void memo_keep(struct memo *memo, const struct memo_key *key, bytes text)
         memcpy(&word, text.data + at, text.len - at < 8 ? text.len - at : 8);
         set(&place->words[at / 8], word);
     }
+    atomic_store_explicit(&memo->marks[number].tags[place - memo->places[number]],
+                          tag_of(key->words[0]), memory_order_relaxed);
     set(&place->writing, before + 2);
 }
 
 bool memo_has_met(struct memo *memo, uint64_t hash)
 {
-    _Atomic uint64_t *met = &memo->met[pair_of(memo, hash)];
+    _Atomic uint64_t *met = &memo->marks[pair_of(memo, hash)].met;
 
     if (get(met) == hash)
         return true;

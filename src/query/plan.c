@@ -147,7 +147,8 @@ static status find_candidates(struct planner *p, struct plan **candidates_out, s
     struct plan *candidates;
 
     *count_out = 0;
-    TRY(ARENA_NEW(p->arena, CANDIDATES_MAX + 1, &candidates));
+    /* Each is written as a whole when it is added, and mostly there is one: they are not worth being zeroed. */
+    TRY(arena_take(p->arena, (CANDIDATES_MAX + 1) * sizeof(*candidates), (void **)&candidates));
     for (size_t i = 0; i < p->constraints->count; i++)
         TRY(planner_add_indexes(p, i, candidates, count_out));
     TRY(planner_add_composites(p, candidates, count_out));

@@ -92,7 +92,7 @@ status container_computed_check(struct call *call, struct value given)
 status container_computed(struct call *call, const struct collection *collection,
                           struct sql_properties *out)
 {
-    bytes definition = stored_read(collection->definition.options).definition;
+    bytes definition = stored_definition(collection->definition.options);
     struct sql_error error;
     struct field element;
     struct value list;

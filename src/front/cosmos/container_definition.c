@@ -404,7 +404,7 @@ status container_definition_of(struct call *call, const struct collection *colle
     struct container_definition definition;
     bytes body;
 
-    *out = stored_read(collection->definition.options).definition;
+    *out = stored_definition(collection->definition.options);
     if (out->len > 0)
         return STATUS_OK;
     TRY(default_body(call, collection, &body));

@@ -77,7 +77,7 @@ status container_vectors_check(struct call *call, bytes definition, bytes old)
 
 struct query_meaning container_meaning(const struct collection *collection)
 {
-    bytes definition = stored_read(collection->definition.options).definition;
+    bytes definition = stored_definition(collection->definition.options);
     struct query_meaning meaning = { .vectors = find_list(definition, "vectorEmbeddingPolicy",
                                                           "vectorEmbeddings") };
     struct value config, type;

@@ -65,6 +65,9 @@ static status feed_scope(struct call *call, const struct feed *feed, bytes *out)
 
 /* ---- replies ---------------------------------------------------------------------------------------- */
 
+/* What usually stands around the elements; more is taken when it is needed. */
+enum { ENVELOPE_BYTES = 128 };
+
 status feed_reply_envelope(struct call *call, const char *key, struct rid owner,
                            const struct buffer *elements, size_t count)
 {
@@ -74,9 +77,16 @@ status feed_reply_envelope(struct call *call, const char *key, struct rid owner,
 
     TRY(buffer_finish(elements, &inner));
     rid_format(&owner, rid_text);
-    buffer_append_format(&body, "{\"_rid\":\"%s\",\"%s\":[", rid_text, key);
+    buffer_reserve(&body, inner.len + ENVELOPE_BYTES);
+    buffer_append_text(&body, "{\"_rid\":\"");
+    buffer_append_text(&body, rid_text);
+    buffer_append_text(&body, "\",\"");
+    buffer_append_text(&body, key);
+    buffer_append_text(&body, "\":[");
     buffer_append(&body, inner);
-    buffer_append_format(&body, "],\"_count\":%zu}", count);
+    buffer_append_text(&body, "],\"_count\":");
+    buffer_append_decimal(&body, count, 1);
+    buffer_append_byte(&body, '}');
     call_add_header(call, "x-ms-item-count", "%zu", count);
     return call_reply(call, 200, &body);
 }

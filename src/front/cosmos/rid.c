@@ -11,7 +11,9 @@
  * Pure; callable from every thread. */
 #include "front/cosmos/rid.h"
 
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+#define LETTERS_AND_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+static const char base64_digits[] = LETTERS_AND_DIGITS "+/";
+static const char rid_digits[] = LETTERS_AND_DIGITS "+-";
 
 static void put_u32(uint8_t *at, uint32_t number)
 {
@@ -90,7 +92,7 @@ uint64_t rid_item(const struct rid *rid)
 
 /* ---- base64 ----------------------------------------------------------------------------------------- */
 
-static void encode_group(const uint8_t *raw, size_t len, char out[4])
+static void encode_group(const char *alphabet, const uint8_t *raw, size_t len, char out[4])
 {
     uint32_t group = (uint32_t)raw[0] << 16 | (len > 1 ? (uint32_t)raw[1] << 8 : 0) |
                      (len > 2 ? raw[2] : 0);
@@ -106,16 +108,16 @@ void base64_append(struct buffer *out, bytes raw)
     char group[4];
 
     for (size_t i = 0; i < raw.len; i += 3) {
-        encode_group(raw.data + i, raw.len - i < 3 ? raw.len - i : 3, group);
+        encode_group(base64_digits, raw.data + i, raw.len - i < 3 ? raw.len - i : 3, group);
         buffer_append(out, bytes_of(group, sizeof(group)));
     }
 }
 
 static int digit_value(uint8_t digit)
 {
-    const char *at = digit ? strchr(alphabet, digit) : NULL;
+    const char *at = digit ? strchr(base64_digits, digit) : NULL;
 
-    return at ? (int)(at - alphabet) : -1;
+    return at ? (int)(at - base64_digits) : -1;
 }
 
 static bool decode_group(const uint8_t *text, size_t digits, uint8_t *out)
@@ -154,10 +156,8 @@ void rid_format(const struct rid *rid, char out[RID_TEXT_BYTES])
     size_t at = 0;
 
     for (size_t i = 0; i < rid->len; i += 3, at += 4)
-        encode_group(rid->raw + i, rid->len - i < 3 ? rid->len - i : 3, out + at);
+        encode_group(rid_digits, rid->raw + i, rid->len - i < 3 ? rid->len - i : 3, out + at);
     out[at] = '\0';
-    for (size_t i = 0; i < at; i++)
-        out[i] = out[i] == '/' ? '-' : out[i];
 }
 
 bool rid_parse(bytes text, struct rid *out)

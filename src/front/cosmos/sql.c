@@ -544,7 +544,7 @@ static status parse(struct arena *arena, bytes text, const struct setting *setti
                            LIMIT_QUERY_TEXT_BYTES);
     TRY(check_parameters(arena, setting->parameters));
     TRY(ARENA_NEW(arena, 1, &query));
-    TRY(ARENA_NEW(arena, 1, &parser));
+    TRY(arena_take(arena, sizeof(*parser), (void **)&parser));
     *parser = (struct sql_parser){
         .lexer = {.arena = arena, .text = text, .error = error_out},
         .arena = arena,

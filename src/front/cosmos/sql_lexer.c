@@ -107,15 +107,17 @@ static enum sql_token_kind word_kind(bytes text)
 {
     static const struct {
         const char *word;
+        uint8_t len, first;
         enum sql_token_kind kind;
     } words[] = {
-#define SQL_WORD(name) { #name, TOKEN_##name },
+#define SQL_WORD(name) { #name, sizeof(#name) - 1, #name[0], TOKEN_##name },
 #include "front/cosmos/sql_words.def"
 #undef SQL_WORD
     };
+    const uint8_t first = text.data[0] & 0xDF; /* as a capital letter */
 
     for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
-        if (sql_is_word(text, words[i].word))
+        if (words[i].first == first && words[i].len == text.len && sql_is_word(text, words[i].word))
             return words[i].kind;
     }
     return TOKEN_NAME;

@@ -49,6 +49,15 @@ struct stored stored_read(bytes options)
     return out;
 }
 
+bytes stored_definition(bytes options)
+{
+    bytes own, definition = BYTES_NONE;
+
+    if (options.len > 0 && find_inner(options, OWN_KEY, &own))
+        (void)find_inner(own, "definition", &definition);
+    return definition;
+}
+
 static void append_offer(struct buffer *out, const struct offer *offer)
 {
     size_t begun = document_begin_inner(out, VALUE_DOCUMENT, BYTES_LITERAL("offer"));

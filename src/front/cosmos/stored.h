@@ -25,6 +25,8 @@ struct stored {
 
 /* Borrows from the options. */
 struct stored stored_read(bytes options);
+/* Only that, for whoever needs it with every request. */
+bytes stored_definition(bytes options);
 /* The options with this in them, in the arena. */
 MUST_USE status stored_write(struct arena *arena, bytes options, const struct stored *stored,
                              bytes *out);
