@@ -9,7 +9,9 @@
  * those that were written or deleted lately (rocksdb_graves.c), and in none of the ranges that a file says were
  * deleted. Everything else, a row that is not there included, is RocksDB's to answer.
  *
- * A value is a whole block in memory of its own, which costs less than to copy the row out of it.
+ * A value is a block in memory of its own, which costs less than to copy the row out of it. To unpack the block is the most
+ * work, and what comes behind the row is not needed; so it is unpacked as far as the row probably reaches, and as a whole if
+ * that was not enough.
  *
  * Threads: any. */
 #include "storage/rocksdb_raw.h"
@@ -45,40 +47,33 @@ struct version {
     uint8_t *room; /* holds the value */
 };
 
-/* The block with its trailer is read, verified and unpacked. NULL if it cannot be done. */
-static uint8_t *unpack(const struct sorted *sorted, struct sst_place place, bytes *content_out)
-{
+/* A block as it is stored, with its trailer. */
+struct stored_block {
     uint8_t packed[STORED_BYTES_MAX];
-    const size_t len = (size_t)place.len + SST_TRAILER_BYTES;
-    const bytes stored = bytes_of(packed, len);
+    bytes stored;
     size_t content_len;
+};
 
-    if (len > sizeof(packed) || !sorted_read(sorted, place.offset, packed, len) ||
-        !sst_is_sound(stored) || !sst_content_len(stored, &content_len) ||
-        content_len > CONTENT_BYTES_MAX)
-        return NULL;
-    uint8_t *room = memory_take(content_len);
-    if (!room || !sst_content(stored, room, content_out)) {
-        memory_give(room);
-        return NULL;
-    }
-    if (content_out->data != room && content_len)
-        memcpy(room, content_out->data, content_len);
-    *content_out = bytes_of(room, content_len);
-    return room;
+/* Reads and verifies it. False if it cannot be done. */
+static bool read_stored(const struct sorted *sorted, struct sst_place place,
+                        struct stored_block *out)
+{
+    const size_t len = (size_t)place.len + SST_TRAILER_BYTES;
+
+    if (len > sizeof(out->packed) || !sorted_read(sorted, place.offset, out->packed, len))
+        return false;
+    out->stored = bytes_of(out->packed, len);
+    return sst_is_sound(out->stored) && sst_content_len(out->stored, &out->content_len) &&
+           out->content_len <= CONTENT_BYTES_MAX;
 }
 
-/* The youngest version of the key in the block that is not younger than `seq`. False if the block is not enough to
- * tell. */
-static bool search(bytes content, bytes key, uint64_t seq, struct version *out)
+/* The youngest version of the key in what is left of the block that is not younger than `seq`. False if that is not enough
+ * to tell. */
+static bool search(struct sst_walk *walk, bytes key, uint64_t seq, struct version *out)
 {
-    struct sst_walk walk;
-    enum sst_step step;
     bytes there, value;
 
-    if (!sst_walk_seek(&walk, content, key))
-        return false;
-    while ((step = sst_walk_next(&walk, &there, &value)) == SST_ENTRY) {
+    while (sst_walk_next(walk, &there, &value) == SST_ENTRY) {
         if (there.len < SST_SEQ_BYTES)
             return false;
         there.len -= SST_SEQ_BYTES;
@@ -97,19 +92,48 @@ static bool search(bytes content, bytes key, uint64_t seq, struct version *out)
     return false;
 }
 
+static bool search_part(const struct stored_block *block, unsigned portion, bytes key, uint64_t seq,
+                        struct version *out)
+{
+    const size_t len = block->content_len * portion / SORTED_PORTIONS;
+    struct sst_walk walk;
+    bytes part;
+
+    if (portion == SORTED_PORTIONS || !sst_content_part(block->stored, out->room, len, &part))
+        return false;
+    sst_walk_part(&walk, part);
+    return search(&walk, key, seq, out);
+}
+
+static bool search_all(const struct stored_block *block, bytes key, uint64_t seq,
+                       struct version *out)
+{
+    struct sst_walk walk;
+    bytes content;
+
+    if (!sst_content(block->stored, out->room, &content))
+        return false;
+    if (content.data != out->room && content.len)
+        memcpy(out->room, content.data, content.len);
+    content.data = out->room;
+    return sst_walk_seek(&walk, content, key) && search(&walk, key, seq, out);
+}
+
 /* What the file has of the key. False if that cannot be told. */
 static bool look_in(const struct sorted *sorted, bytes key, uint64_t seq, struct version *out)
 {
-    struct sst_place place;
-    bytes content;
+    struct stored_block block;
+    struct sorted_hit hit;
 
     *out = (struct version){ 0 };
     if (sorted_suspects(sorted, key))
         return false;
-    if (!sorted_find(sorted, key, &place))
+    if (!sorted_find(sorted, key, &hit))
         return true;
-    out->room = unpack(sorted, place, &content);
-    if (out->room && search(content, key, seq, out))
+    if (read_stored(sorted, hit.place, &block))
+        out->room = memory_take(block.content_len);
+    if (out->room &&
+        (search_part(&block, hit.portion, key, seq, out) || search_all(&block, key, seq, out)))
         return true;
     memory_give(out->room);
     return false;

@@ -151,10 +151,25 @@ static uint32_t find_block(const struct sorted *sorted, const uint64_t head[2])
     return at + below;
 }
 
-bool sorted_find(const struct sorted *sorted, bytes key, struct sst_place *out)
+/* Keys of documents end in numbers that count up, and documents beside each other are of similar size: so a key is as far
+ * in its block as its number is between the last ones of the block before and of this one. */
+static unsigned portion_of(const struct sorted *sorted, uint32_t at, const uint64_t head[2])
+{
+    enum { MARGIN = SORTED_PORTIONS / 16 };
+
+    if (at == 0)
+        return SORTED_PORTIONS;
+    const uint64_t *before = sorted->blocks[at - 1].head, *last = sorted->blocks[at].head;
+    const int half = before[0] == last[0] ? 1 : 0;
+    const uint64_t span = (last[half] - before[half]) / SORTED_PORTIONS + 1;
+    const uint64_t portion = (head[half] - before[half]) / span + MARGIN;
+    return portion < SORTED_PORTIONS ? (unsigned)portion : SORTED_PORTIONS;
+}
+
+bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out)
 {
     const bytes prefix = sorted->prefix;
-    uint64_t head[2];
+    uint64_t head[2] = { 0 };
     uint32_t at = 0;
 
     if (!bytes_starts_with(key, prefix)) {
@@ -166,8 +181,9 @@ bool sorted_find(const struct sorted *sorted, bytes key, struct sst_place *out)
     }
     if (at >= sorted->index.count)
         return false;
-    out->offset = sorted->blocks[at].offset;
-    out->len = sorted->blocks[at].len;
+    out->place.offset = sorted->blocks[at].offset;
+    out->place.len = sorted->blocks[at].len;
+    out->portion = portion_of(sorted, at, head);
     return true;
 }
 

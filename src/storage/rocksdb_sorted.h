@@ -40,7 +40,12 @@ void sorted_let_go(struct sorted *sorted);
 bool sorted_suspects(const struct sorted *sorted, bytes key);
 /* The block that holds `key`, if one does. It may be the one before where keys are longer than a head; so what is not found
  * there need not be missing. False: no block holds it. */
-bool sorted_find(const struct sorted *sorted, bytes key, struct sst_place *out);
+struct sorted_hit {
+    struct sst_place place;
+    unsigned portion; /* so many SORTED_PORTIONS-ths of the block probably reach behind the key */
+};
+enum { SORTED_PORTIONS = 256 };
+bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out);
 bool sorted_read(const struct sorted *sorted, uint64_t offset, uint8_t *out, size_t len);
 
 #endif

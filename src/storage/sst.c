@@ -107,19 +107,46 @@ bool sst_content_len(bytes stored, size_t *out)
     return true;
 }
 
+/* What is packed, behind the length that it has unpacked. */
+static bool packed_of(bytes stored, bytes *out, uint64_t *len_out)
+{
+    const uint8_t *at = stored.data, *end = stored.data + stored.len - SST_TRAILER_BYTES;
+
+    if (!take_number(&at, end, len_out))
+        return false;
+    *out = bytes_of(at, (size_t)(end - at));
+    return true;
+}
+
 bool sst_content(bytes stored, uint8_t *room, bytes *out)
 {
-    const uint8_t *at = stored.data;
+    bytes packed;
     uint64_t len;
 
     *out = bytes_of(stored.data, stored.len - SST_TRAILER_BYTES);
     if (packing_of(stored) == PACKED_NOT)
         return true;
-    if (!take_number(&at, stored.data + stored.len - SST_TRAILER_BYTES, &len))
+    if (!packed_of(stored, &packed, &len))
         return false;
-    const size_t packed = (size_t)(stored.data + stored.len - SST_TRAILER_BYTES - at);
     *out = bytes_of(room, (size_t)len);
-    return LZ4_decompress_safe((const char *)at, (char *)room, (int)packed, (int)len) == (int)len;
+    return LZ4_decompress_safe((const char *)packed.data, (char *)room, (int)packed.len,
+                               (int)len) == (int)len;
+}
+
+bool sst_content_part(bytes stored, uint8_t *room, size_t len, bytes *out)
+{
+    bytes packed;
+    uint64_t whole;
+
+    *out = BYTES_NONE;
+    if (packing_of(stored) == PACKED_NOT || !packed_of(stored, &packed, &whole) || len > whole)
+        return false;
+    const int have = LZ4_decompress_safe_partial((const char *)packed.data, (char *)room,
+                                                 (int)packed.len, (int)len, (int)len);
+    if (have < 0)
+        return false;
+    *out = bytes_of(room, (size_t)have);
+    return true;
 }
 
 /* ---- entries -------------------------------------------------------------------------------------- */
@@ -148,6 +175,13 @@ bool sst_walk_begin(struct sst_walk *walk, bytes content)
     walk->end = entries.data + entries.len;
     walk->last = BYTES_NONE;
     return true;
+}
+
+void sst_walk_part(struct sst_walk *walk, bytes part)
+{
+    walk->at = part.data;
+    walk->end = part.data + part.len;
+    walk->last = BYTES_NONE;
 }
 
 /* The key of an entry that an offset leads to: it shares nothing with the one before. */

@@ -33,6 +33,8 @@ bool sst_is_sound(bytes stored);
 bool sst_content_len(bytes stored, size_t *out);
 /* What it holds: where it lies, or unpacked into `room`, which has the bytes that it takes. */
 bool sst_content(bytes stored, uint8_t *room, bytes *out);
+/* Its beginning, of that length or somewhat less, for sst_walk_part(). False if it is not packed, too. */
+bool sst_content_part(bytes stored, uint8_t *room, size_t len, bytes *out);
 
 /* The entries of a block, one after the other. */
 struct sst_walk {
@@ -43,6 +45,9 @@ struct sst_walk {
 enum sst_step { SST_ENTRY, SST_END, SST_BROKEN };
 
 bool sst_walk_begin(struct sst_walk *walk, bytes content);
+/* Of the beginning of a block, which may end in the middle of an entry. That is broken then, and so is what stands behind the
+ * last one. */
+void sst_walk_part(struct sst_walk *walk, bytes part);
 /* Not behind the first entry whose key, without the number behind it, is not below `key`; only a few come before it. */
 bool sst_walk_seek(struct sst_walk *walk, bytes content, bytes key);
 /* The key is borrowed until the next call, the value from the block. */

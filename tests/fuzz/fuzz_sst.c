@@ -53,6 +53,11 @@ static void unpack(bytes stored)
     if (!sst_content_len(stored, &len) || len > ROOM)
         return;
     uint8_t *room = malloc(len + 1);
+    if (room && sst_content_part(stored, room, len / 2, &content)) {
+        struct sst_walk walk;
+        sst_walk_part(&walk, content);
+        walk_on(&walk);
+    }
     if (room && sst_content(stored, room, &content))
         walk_all(content);
     free(room);
