@@ -77,10 +77,15 @@ struct slots {
     bool has_row;
 };
 
+/* A row and, near at hand for sorting, where its document lies. */
+struct sorted {
+    uint8_t slot[ROW_SLOT_BYTES];
+    struct bodies_row *row;
+};
+
 static int compare_slots(const void *a, const void *b)
 {
-    const struct bodies_row *left = *(const struct bodies_row *const *)a,
-                            *right = *(const struct bodies_row *const *)b;
+    const struct sorted *left = a, *right = b;
 
     return memcmp(left->slot, right->slot, sizeof(left->slot));
 }
@@ -111,9 +116,10 @@ static bool walk_to(struct slots *slots, bytes slot)
 
 static status fetch(struct bodies *ahead, struct slots *slots, struct request *request,
                     struct storage_view *view, const struct collection *collection,
-                    struct bodies_row *row)
+                    const struct sorted *sorted)
 {
-    const bytes slot = bytes_of(row->slot, sizeof(row->slot));
+    const bytes slot = bytes_of(sorted->slot, sizeof(sorted->slot));
+    struct bodies_row *row = sorted->row;
     struct storage_value pin;
 
     if (walk_to(slots, slot))
@@ -130,17 +136,19 @@ status bodies_fetch(struct bodies *ahead, struct request *request, struct storag
 {
     enum { DENSE = 8 };
     const struct collection_size size = collection_size(request, collection);
-    struct bodies_row **by_slot;
+    struct sorted *by_slot;
     struct slots slots = { 0 };
 
     if (ahead->count == 0)
         return STATUS_OK;
     TRY(ARENA_NEW(ahead->arena, ahead->count, &by_slot));
-    for (size_t i = 0; i < ahead->count; i++)
-        by_slot[i] = &ahead->rows[i];
-    qsort((void *)by_slot, ahead->count, sizeof(*by_slot), compare_slots);
-    const struct storage_range range = { .start = bytes_of(by_slot[0]->slot,
-                                                           sizeof(by_slot[0]->slot)),
+    for (size_t i = 0; i < ahead->count; i++) {
+        memcpy(by_slot[i].slot, ahead->rows[i].slot, sizeof(by_slot[i].slot));
+        by_slot[i].row = &ahead->rows[i];
+    }
+    qsort(by_slot, ahead->count, sizeof(*by_slot), compare_slots);
+    const struct storage_range range = { .start = bytes_of(by_slot[0].slot,
+                                                           sizeof(by_slot[0].slot)),
                                          .is_bulk = ahead->body_bytes >= SLOTS_LONG_BYTES / 16 &&
                                                     ahead->body_bytes >= size.bytes / DENSE };
     TRY(storage_scan_open(request->storage, view,
@@ -148,7 +156,7 @@ status bodies_fetch(struct bodies *ahead, struct request *request, struct storag
                           &slots.rows));
     status s = STATUS_OK;
     for (size_t i = 0; i < ahead->count && s.code == OK; i++)
-        s = fetch(ahead, &slots, request, view, collection, by_slot[i]);
+        s = fetch(ahead, &slots, request, view, collection, &by_slot[i]);
     storage_scan_close(slots.rows);
     return s;
 }

@@ -56,6 +56,7 @@ struct worker {
     struct arena *arena, *scratch;
     struct matching matching;
     struct buffer numbers; /* of the values of one document; uint32_t */
+    const uint8_t *looked; /* at that document */
     uint64_t taken;
     struct found *first;
 };
@@ -397,11 +398,15 @@ static status keep(struct worker *worker, bytes document, uint64_t order)
 /* The numbers of the values that the document has at the foreign field. */
 static status collect_numbers(struct worker *worker, bytes document)
 {
+    worker->looked = NULL;
     arena_reset(worker->scratch);
     worker->numbers = buffer_in(worker->scratch);
     TRY(match_each_value(worker->join->operator->stage->foreign_field, &worker->matching, document,
                          meet_value, worker));
-    return worker->numbers.is_failed ? arena_exhausted(worker->scratch) : STATUS_OK;
+    if (worker->numbers.is_failed)
+        return arena_exhausted(worker->scratch);
+    worker->looked = document.data;
+    return STATUS_OK;
 }
 
 /* Most documents are none of those that are wanted, which the stored form tells too, unless it is about _id. */
@@ -417,7 +422,8 @@ static status take_document(void *owner, const struct document *stored, bytes do
 {
     struct worker *worker = owner;
 
-    TRY(collect_numbers(worker, document));
+    if (!stored || document.data != worker->looked) /* it is shown as it is stored */
+        TRY(collect_numbers(worker, document));
     if (worker->numbers.len == 0)
         return STATUS_OK;
     return keep(worker, document, stored ? stored->birth_seq : worker->taken++);

@@ -1,6 +1,6 @@
 /* Sieve: one bit for each value that may pass, at a place that follows from the value.
  *
- * A table of eight to sixteen bits for each value is small enough to stay near the processor while many documents
+ * A table of sixteen to thirty-two bits for each value is small enough to stay near the processor while many documents
  * are looked at. The place is a hash of what the value is, without encoding it: numbers as doubles, since equal numbers
  * are equal doubles whatever their types, and what is compared byte by byte as its bytes. Of other values, such as
  * decimals, documents or texts under a collation, it cannot tell and lets them pass; if one of them is added,
@@ -10,7 +10,7 @@
  * Threads: belongs to its request until everything is added; then many may ask. */
 #include "query/sieve.h"
 
-enum { BITS_PER_VALUE = 8, BITS_PER_WORD = 64 };
+enum { BITS_PER_VALUE = 16, BITS_PER_WORD = 64 };
 
 status sieve_open(struct arena *arena, const struct collation *by, size_t count, struct sieve *out)
 {
