@@ -135,11 +135,13 @@ const roleRows = [
     ...on("admin", watchers, { serverStatus: 1 }, { hostInfo: 1 }, { getLog: "global" }, { top: 1 }, { getCmdLineOpts: 1 },
         { getParameter: 1, ttlMonitorEnabled: 1 }, { currentOp: 1 }, whole({ $currentOp: { allUsers: true } }),
         { listDatabases: 1, authorizedDatabases: false }),
-    ...on("admin", [...watchers, "clusterManager"], { replSetGetStatus: 1 }, { replSetGetConfig: 1 }, { getDefaultRWConcern: 1 }),
+    ...on("admin", [...watchers, "clusterManager"], { replSetGetStatus: 1 }, { replSetGetConfig: 1 }, { getDefaultRWConcern: 1 },
+        whole({ $listLocalSessions: { allUsers: true } }), whole({ $listLocalSessions: { users: [{ user: "nobody", db: "shop" }] } })),
     ...on("admin", steerers, { setParameter: 1, cursorTimeoutMillis: 600000 }, { fsync: 1 }, { killOp: 1, op: 99 },
         { killAllSessions: [{ user: "nobody", db: "shop" }] }),
     ...on("admin", everybody, { ping: 1 }, { hello: 1 }, { connectionStatus: 1 }, { listDatabases: 1 }, { currentOp: 1, $ownOps: true },
-        whole({ $currentOp: {} }), { buildInfo: 1 }, { rolesInfo: 1 }),
+        whole({ $currentOp: {} }), whole({ $listLocalSessions: {} }), { buildInfo: 1 }, { rolesInfo: 1 }),
+    ...on("config", everybody, { ...pipeline({ $listSessions: {} }), aggregate: "system.sessions" }),
 ];
 const byRole = {};
 

@@ -33,7 +33,8 @@ static enum command_access access_of_pipeline(const struct command *command)
 {
     static const char *const reading[] = { "$facet", "$graphLookup", "$lookup",
                                            "$merge", "$out",         "$unionWith" };
-    static const char *const own[] = { "$currentOp", "$documents", "$listLocalSessions" };
+    static const char *const own[] = { "$currentOp", "$documents", "$listLocalSessions",
+                                       "$listSessions" };
     static const char *const watching[] = { "$indexStats", "$planCacheStats" };
     enum command_access access = ACCESS_READ;
     struct value pipeline;

@@ -40,6 +40,9 @@ void lsid_touch(struct lsid_table *table, bytes session_id, int64_t number, time
 bool lsid_lives(struct lsid_table *table, bytes session_id, time_ms now);
 /* May it ask again for what it has done under this number? */
 bool lsid_needs(struct lsid_table *table, bytes session_id, int64_t number, time_ms now);
+/* Those that are in use: a document {_id: {id, uid}, lastUse} for each, one behind the other. */
+void lsid_list(struct lsid_table *table, const struct lsid_pattern *pattern, time_ms now,
+               struct buffer *out);
 /* They are not in use any more. */
 void lsid_end(struct lsid_table *table, const struct lsid_pattern *pattern);
 

@@ -195,3 +195,28 @@ void lsid_end(struct lsid_table *table, const struct lsid_pattern *pattern)
         entry->used_at = 0;
     pthread_mutex_unlock(&shard->lock);
 }
+
+static void list_fitting(struct shard *shard, const struct lsid_pattern *pattern, time_ms now,
+                         struct buffer *out)
+{
+    pthread_mutex_lock(&shard->lock);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (const struct entry *entry = shard->buckets[i]; entry; entry = entry->next) {
+            const bytes id = bytes_of(entry->id, entry->len);
+            if (is_over(entry->used_at, now) || !lsid_fits(pattern, id))
+                continue;
+            size_t row = document_begin(out);
+            lsid_append(out, "_id", id);
+            reply_date(out, "lastUse", entry->used_at);
+            document_end(out, row);
+        }
+    }
+    pthread_mutex_unlock(&shard->lock);
+}
+
+void lsid_list(struct lsid_table *table, const struct lsid_pattern *pattern, time_ms now,
+               struct buffer *out)
+{
+    for (size_t i = 0; i < SHARDS && !out->is_failed; i++)
+        list_fitting(&table->shards[i], pattern, now, out);
+}

@@ -4,7 +4,6 @@
 #include "front/mongo/origin.h"
 
 #include "front/mongo/index_spec.h"
-#include "front/mongo/lsid.h"
 #include "front/mongo/pipeline.h"
 
 static const struct origin origins[] = {
@@ -89,22 +88,4 @@ status origin_plan_cache(struct command *command, bytes name, struct value argum
     return command_fail(command, ERROR_FailedToParse,
                         "$planCacheStats value must be an object. Found: %s",
                         value_type_name(argument.type));
-}
-
-/* The server keeps nothing of a session but its cursors, so it knows the one that asks. */
-status origin_sessions(struct command *command, bytes name, struct value argument,
-                       struct buffer *out)
-{
-    (void)name;
-    if (argument.type != VALUE_DOCUMENT)
-        return command_fail(command, ERROR_TypeMismatch,
-                            "a list of sessions takes an object, not %s",
-                            value_type_name(argument.type));
-    if (command->session_id.len == 0)
-        return STATUS_OK;
-    size_t row = document_begin(out);
-    lsid_append(out, "_id", command->session_id);
-    reply_date(out, "lastUse", command->request.now);
-    document_end(out, row);
-    return STATUS_OK;
 }

@@ -182,6 +182,75 @@ TEST(mongo_session, lists_of_sessions_are_checked_before_anything_is_done)
     }
 }
 
+static int listed(struct mongo_face *f, const char *what)
+{
+    struct mongo_answer answer =
+        mongo_ask(f,
+                  "{'aggregate':1,'pipeline':[{'$listLocalSessions':%s}],'cursor':{},"
+                  "'$db':'config'}",
+                  what);
+    int count = 0;
+
+    CHECK_DONE(answer);
+    for (const char *at = mongo_text(f, &answer, "cursor.firstBatch");
+         (at = strstr(at, "lastUse")) != NULL; at++)
+        count++;
+    return count;
+}
+
+TEST(mongo_session, those_in_use_are_listed_with_their_last_use)
+{
+    static const char owner[] = "{'user':'u','db':'admin'}";
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'ping':1,'lsid':" LSID("s") "}"));
+    CHECK_DONE(mongo_ask(&f, "{'ping':1,'lsid':" LSID("t") "}"));
+    CHECK_EQ(listed(&f, "{}"), 2, "");
+    CHECK_EQ(listed(&f, "{'allUsers':true}"), 2, "");
+    struct mongo_answer answer =
+        mongo_ask(&f, "{'aggregate':'system.sessions','pipeline':[{'$listSessions':{}},"
+                      "{'$group':{'_id':{'$gte':['$lastUse','$$NOW']},'n':{'$sum':1}}}],"
+                      "'cursor':{},'$db':'config'}");
+    CHECK_DONE(answer);
+    CHECK_STRING(mongo_text(&f, &answer, "cursor.firstBatch"), "[{\"_id\":true,\"n\":2}]");
+    CHECK_EQ(listed(&f, arena_format(f.world.arena, "{'users':[%s]}", owner)), 0, "nobody's");
+    world_pass(&f.world, LIFE_MS / 2);
+    CHECK_DONE(mongo_ask(&f, "{'ping':1,'lsid':" LSID("t") "}"));
+    world_pass(&f.world, LIFE_MS / 2);
+    CHECK_EQ(listed(&f, "{}"), 1, "one was not used for long");
+    CHECK_DONE(mongo_ask(&f, "{'endSessions':[" LSID("t") "]}"));
+    CHECK_EQ(listed(&f, "{}"), 0, "it was ended");
+    mongo_face_close(&f);
+}
+
+TEST(mongo_session, lists_of_them_are_asked_for_in_one_way)
+{
+    static const struct {
+        const char *argument;
+        int32_t want;
+    } rows[] = {
+        {"1",                             ERROR_TypeMismatch     },
+        { "{'all':true}",                 ERROR_Location40415    },
+        { "{'users':{}}",                 ERROR_TypeMismatch     },
+        { "{'users':[1]}",                ERROR_TypeMismatch     },
+        { "{'users':[{'user':'a'}]}",     ERROR_Location40414    },
+        { "{'users':[],'allUsers':true}", ERROR_UnsupportedFormat},
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    EACH_ROW(rows, r)
+        CHECK_FAULT(mongo_ask(&f,
+                              "{'aggregate':1,'pipeline':[{'$listLocalSessions':%s}],"
+                              "'cursor':{},'$db':'config'}",
+                              r->argument),
+                    r->want);
+    CHECK_FAULT(mongo_ask(&f, "{'aggregate':'c','pipeline':[{'$listSessions':{}}],'cursor':{}}"),
+                ERROR_InvalidNamespace);
+    mongo_face_close(&f);
+}
+
 TEST(mongo_session, one_command_names_a_bounded_number_of_them)
 {
     struct mongo_face f;
