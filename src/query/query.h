@@ -20,5 +20,6 @@
 #include "query/search.h"
 #include "query/tree.h"
 #include "query/update.h"
+#include "query/value_walk.h"
 
 #endif

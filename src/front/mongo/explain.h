@@ -18,6 +18,7 @@ struct explain {
     bool is_sorted;
     bool is_counted;             /* how many there are was asked, not which */
     bool is_known;               /* and it is known without looking */
+    bool is_by_value;            /* the walk jumps from value to value of the index */
     struct find_explain figures; /* all finds together */
     int64_t given;               /* rows that went through */
     /* Of an aggregation: its stages, an array, and how many of them the find does. */

@@ -1,6 +1,6 @@
 /* Explain plan: the way to documents as a tree of stages, in the words that tools know.
  *
- *   UPDATE | DELETE | COUNT -> LIMIT -> PROJECTION_* -> SKIP -> SORT -> FETCH -> IXSCAN
+ *   UPDATE | DELETE | COUNT -> LIMIT -> PROJECTION_* -> SKIP -> SORT -> FETCH -> IXSCAN | DISTINCT_SCAN
  *                                                                      COLLSCAN | IDHACK | CLUSTERED_IXSCAN | EOF
  *                                                            FETCH -> OR -> IXSCAN, IXSCAN ...
  *                                                            TEXT_MATCH -> FETCH -> IXSCAN
@@ -355,7 +355,7 @@ static void append_bottom(struct tree *tree)
             append_near(tree, way);
         if (!way->is_covered)
             append_fetch(tree, way->is_exact);
-        begin(tree, "IXSCAN", explain_keys(explain));
+        begin(tree, explain->is_by_value ? "DISTINCT_SCAN" : "IXSCAN", explain_keys(explain));
         fill_scan(tree, way);
     }
 }
