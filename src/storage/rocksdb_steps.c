@@ -9,6 +9,7 @@
  * Threads: belongs to a batch, see rocksdb_write.c. */
 #include "storage/rocksdb_steps.h"
 
+#include <endian.h>
 #include <stdlib.h>
 
 enum {
@@ -25,7 +26,9 @@ static void make_room(struct steps *steps, size_t size)
     if (steps->count == steps->item_room) {
         steps->item_room = steps->item_room ? 2 * steps->item_room : ITEMS_FIRST;
         steps->items = memory_resize(steps->items, steps->item_room * sizeof(*steps->items));
+        steps->places = memory_resize(steps->places, steps->item_room * sizeof(*steps->places));
         ASSERT(steps->items != NULL);
+        ASSERT(steps->places != NULL);
     }
     if (steps->used + size > steps->data_room) {
         const size_t doubled = steps->data_room ? 2 * steps->data_room : DATA_FIRST_BYTES;
@@ -50,7 +53,6 @@ void steps_add(struct steps *steps, enum step_kind kind, enum storage_space spac
     steps->items[steps->count] = (struct step){ .kind = kind,
                                                 .space = space,
                                                 .section = steps->section,
-                                                .index = (uint32_t)steps->count,
                                                 .at = steps->used,
                                                 .key_len = key.len,
                                                 .value_len = value.len };
@@ -62,18 +64,73 @@ void steps_add(struct steps *steps, enum step_kind kind, enum storage_space spac
 
 /* ---- handing over ---------------------------------------------------------------------------------- */
 
+static size_t shared_len(const struct step *step, bytes first)
+{
+    const size_t len = step->key_len < first.len ? step->key_len : first.len;
+    size_t at = 0;
+
+    while (at < len && step->key[at] == first.data[at])
+        at++;
+    return at;
+}
+
+/* How many bytes all keys of each space begin with. */
+static void find_shared(const struct steps *steps, size_t shared_out[SPACE_COUNT])
+{
+    bytes first[SPACE_COUNT] = { 0 };
+
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step *step = &steps->items[i];
+        if (first[step->space].data == NULL)
+            first[step->space] = bytes_of(step->key, step->key_len);
+        else
+            first[step->space].len = shared_len(step, first[step->space]);
+    }
+    for (int i = 0; i < SPACE_COUNT; i++)
+        shared_out[i] = first[i].len;
+}
+
+/* The next eight bytes as a number that sorts like them. */
+static uint64_t word_at(const struct step *step, size_t at)
+{
+    uint8_t word[8] = { 0 };
+    const size_t left = step->key_len - at;
+    uint64_t number;
+
+    memcpy(word, step->key + at, left < sizeof(word) ? left : sizeof(word));
+    memcpy(&number, word, sizeof(number));
+    return be64toh(number);
+}
+
 static int compare(const void *left, const void *right)
 {
-    const struct step *a = left, *b = right;
+    const struct step_place *a = left, *b = right;
 
-    if (a->section != b->section)
-        return a->section < b->section ? -1 : 1;
-    if (a->space != b->space)
-        return a->space < b->space ? -1 : 1;
-    const int order = bytes_compare(bytes_of(a->key, a->key_len), bytes_of(b->key, b->key_len));
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    if (a->word != b->word)
+        return a->word < b->word ? -1 : 1;
+    const int order = bytes_compare(bytes_of(a->step->key, a->step->key_len),
+                                    bytes_of(b->step->key, b->step->key_len));
     if (order != 0)
         return order;
-    return a->index < b->index ? -1 : 1;
+    return a->step < b->step ? -1 : 1;
+}
+
+/* What is compared lies together, so that most comparisons look at nothing else. */
+static void sort(struct steps *steps)
+{
+    size_t shared[SPACE_COUNT];
+
+    find_shared(steps, shared);
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step *step = &steps->items[i];
+        steps->places[i] = (struct step_place){ .group = step->section * SPACE_COUNT + step->space,
+                                                .word = word_at(step, shared[step->space]),
+                                                .step = step };
+    }
+    if (steps->count > 1)
+        qsort(steps->places, steps->count, sizeof(*steps->places), compare);
 }
 
 static void hand_over(const struct step *step, rocksdb_column_family_handle_t *space,
@@ -103,10 +160,9 @@ void steps_hand_over(struct steps *steps, const struct rocksdb_storage *rocks,
 {
     for (size_t i = 0; i < steps->count; i++)
         steps->items[i].key = steps->data + steps->items[i].at;
-    if (steps->count > 1)
-        qsort(steps->items, steps->count, sizeof(*steps->items), compare);
+    sort(steps);
     for (size_t i = 0; i < steps->count; i++)
-        hand_over(&steps->items[i], rocks->spaces[steps->items[i].space], batch);
+        hand_over(steps->places[i].step, rocks->spaces[steps->places[i].step->space], batch);
 }
 
 size_t steps_bytes(const struct steps *steps)
@@ -128,5 +184,6 @@ void steps_release(struct steps *steps)
 {
     memory_give(steps->data);
     memory_give(steps->items);
+    memory_give(steps->places);
     *steps = (struct steps){ 0 };
 }

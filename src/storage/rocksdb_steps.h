@@ -10,10 +10,15 @@ struct step {
     enum step_kind kind;
     enum storage_space space;
     uint32_t section; /* steps of one section may change places */
-    uint32_t index;
-    size_t at; /* of the key; the value, or the end of a range, lies behind it */
+    size_t at;        /* of the key; the value, or the end of a range, lies behind it */
     size_t key_len, value_len;
     const uint8_t *key; /* while they are sorted and handed over */
+};
+
+/* Where a step goes when they are sorted. */
+struct step_place {
+    uint64_t group, word; /* the section and the space; what tells its key from most others there */
+    const struct step *step;
 };
 
 /* Owner: handle, given back by steps_release(). One thread at a time. */
@@ -21,6 +26,7 @@ struct steps {
     uint8_t *data;
     size_t used, data_room;
     struct step *items;
+    struct step_place *places; /* room for all of them */
     size_t count, item_room;
     uint32_t section;
 };
