@@ -1,8 +1,12 @@
 /* Pool: workers on one shared epoll.
  *
  * Everything that happens arrives as an event of the one epoll: sockets directly, posted sources through
- * a list and an eventfd that counts them. Each worker asks for one event at a time. At the end a second
+ * a list and an eventfd. Each worker asks for one event at a time. At the end a second
  * eventfd, which stays readable, tells all workers to leave.
+ *
+ * Posting. Every write to the eventfd is one event for one worker, because it is watched edge-triggered and never
+ * read; were it watched by its level, each post would wake worker after worker until one has read it. Posts that come
+ * before anybody has heard of the first are one event: whoever takes a source and sees another behind it writes again.
  *
  * `running` counts the workers that do not wait, busy or not. A worker that begins to wait inside an event
  * leaves that count; if too few would be left, a parked worker is woken or a new one started. When it
@@ -25,7 +29,7 @@
 
 struct pool {
     int epoll_fd;
-    int posted_fd; /* semaphore: one count per posted source */
+    int posted_fd; /* written for every posted source, never read */
     int ended_fd;
     struct source posted; /* event of posted_fd */
     struct source ended;  /* event of ended_fd */
@@ -63,9 +67,9 @@ status pool_open(struct metrics *metrics, struct arena *arena, struct pool **out
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->unparked, NULL);
     pool->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    pool->posted_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+    pool->posted_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pool->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!pool_watch(pool, pool->posted_fd, EPOLLIN, &pool->posted) ||
+    if (!pool_watch(pool, pool->posted_fd, EPOLLIN | EPOLLET, &pool->posted) ||
         !pool_watch(pool, pool->ended_fd, EPOLLIN, &pool->ended)) {
         status s = status_fail(arena, IO_ERROR, "cannot watch sockets: %s", strerror(errno));
         pool_close(pool);
@@ -267,7 +271,8 @@ void pool_post(struct pool *pool, struct source *source)
     eventfd_write(pool->posted_fd, 1);
 }
 
-static struct source *take_posted(struct pool *pool)
+/* NULL: somebody else was faster. */
+static struct source *take_posted(struct pool *pool, bool *has_more_out)
 {
     pthread_mutex_lock(&pool->lock);
     struct source *source = pool->first;
@@ -276,20 +281,20 @@ static struct source *take_posted(struct pool *pool)
         if (!pool->first)
             pool->last = &pool->first;
     }
+    *has_more_out = pool->first != NULL;
     pthread_mutex_unlock(&pool->lock);
     return source;
 }
 
-/* Several workers may wake for one post; the count of the eventfd decides who runs it. */
 static void run_posted(struct source *source, uint32_t events)
 {
     struct pool *pool = (struct pool *)((char *)source - offsetof(struct pool, posted));
-    eventfd_t one;
+    bool has_more;
 
     (void)events;
-    if (eventfd_read(pool->posted_fd, &one) != 0)
-        return;
-    struct source *taken = take_posted(pool);
-    ASSERT(taken != NULL);
-    taken->on_event(taken, 0);
+    struct source *taken = take_posted(pool, &has_more);
+    if (has_more)
+        eventfd_write(pool->posted_fd, 1);
+    if (taken)
+        taken->on_event(taken, 0);
 }
