@@ -10,7 +10,6 @@
 #include "storage/rocksdb_steps.h"
 
 #include <endian.h>
-#include <stdlib.h>
 
 enum {
     ITEMS_FIRST = 64,
@@ -26,7 +25,7 @@ static void make_room(struct steps *steps, size_t size)
     if (steps->count == steps->item_room) {
         steps->item_room = steps->item_room ? 2 * steps->item_room : ITEMS_FIRST;
         steps->items = memory_resize(steps->items, steps->item_room * sizeof(*steps->items));
-        steps->places = memory_resize(steps->places, steps->item_room * sizeof(*steps->places));
+        steps->places = memory_resize(steps->places, 2 * steps->item_room * sizeof(*steps->places));
         ASSERT(steps->items != NULL);
         ASSERT(steps->places != NULL);
     }
@@ -102,23 +101,68 @@ static uint64_t word_at(const struct step *step, size_t at)
     return be64toh(number);
 }
 
-static int compare(const void *left, const void *right)
+static bool is_before(const struct step_place *a, const struct step_place *b)
 {
-    const struct step_place *a = left, *b = right;
-
     if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
+        return a->group < b->group;
     if (a->word != b->word)
-        return a->word < b->word ? -1 : 1;
+        return a->word < b->word;
     const int order = bytes_compare(bytes_of(a->step->key, a->step->key_len),
                                     bytes_of(b->step->key, b->step->key_len));
-    if (order != 0)
-        return order;
-    return a->step < b->step ? -1 : 1;
+    return order != 0 ? order < 0 : a->step < b->step;
+}
+
+static void sort_few(struct step_place *places, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct step_place moved = places[i];
+        size_t at = i;
+        for (; at > 0 && is_before(&moved, &places[at - 1]); at--)
+            places[at] = places[at - 1];
+        places[at] = moved;
+    }
+}
+
+/* Two sorted stretches become one; often the second one already lies behind the first. */
+static void merge(const struct step_place *left, size_t left_count, size_t right_count,
+                  struct step_place *out)
+{
+    const struct step_place *right = left + left_count, *end = right + right_count;
+    const struct step_place *middle = right;
+
+    if (right_count > 0 && is_before(right, middle - 1)) {
+        while (left < middle && right < end)
+            *out++ = is_before(right, left) ? *right++ : *left++;
+    }
+    for (; left < middle; left++)
+        *out++ = *left;
+    for (; right < end; right++)
+        *out++ = *right;
+}
+
+/* By merging, because rows of a kind come mostly in order. Where the sorted ones are: in `places` or in `spare`. */
+static struct step_place *sort_places(struct step_place *places, struct step_place *spare,
+                                      size_t count)
+{
+    enum { FEW = 8 };
+
+    for (size_t at = 0; at < count; at += FEW)
+        sort_few(places + at, count - at < FEW ? count - at : FEW);
+    for (size_t len = FEW; len < count; len *= 2) {
+        for (size_t at = 0; at < count; at += 2 * len) {
+            const size_t left = count - at < len ? count - at : len,
+                         right = count - at - left < len ? count - at - left : len;
+            merge(places + at, left, right, spare + at);
+        }
+        struct step_place *sorted = spare;
+        spare = places;
+        places = sorted;
+    }
+    return places;
 }
 
 /* What is compared lies together, so that most comparisons look at nothing else. */
-static void sort(struct steps *steps)
+static const struct step_place *sort(struct steps *steps)
 {
     size_t shared[SPACE_COUNT];
 
@@ -129,8 +173,7 @@ static void sort(struct steps *steps)
                                                 .word = word_at(step, shared[step->space]),
                                                 .step = step };
     }
-    if (steps->count > 1)
-        qsort(steps->places, steps->count, sizeof(*steps->places), compare);
+    return sort_places(steps->places, steps->places + steps->item_room, steps->count);
 }
 
 static void hand_over(const struct step *step, rocksdb_column_family_handle_t *space,
@@ -160,9 +203,9 @@ void steps_hand_over(struct steps *steps, const struct rocksdb_storage *rocks,
 {
     for (size_t i = 0; i < steps->count; i++)
         steps->items[i].key = steps->data + steps->items[i].at;
-    sort(steps);
+    const struct step_place *sorted = sort(steps);
     for (size_t i = 0; i < steps->count; i++)
-        hand_over(steps->places[i].step, rocks->spaces[steps->places[i].step->space], batch);
+        hand_over(sorted[i].step, rocks->spaces[sorted[i].step->space], batch);
 }
 
 size_t steps_bytes(const struct steps *steps)

@@ -26,7 +26,7 @@ struct steps {
     uint8_t *data;
     size_t used, data_room;
     struct step *items;
-    struct step_place *places; /* room for all of them */
+    struct step_place *places; /* room for all of them, twice */
     size_t count, item_room;
     uint32_t section;
 };

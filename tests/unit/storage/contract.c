@@ -1,4 +1,5 @@
 /* The contract of storage: facts that hold for every backend. */
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -482,6 +483,42 @@ static void put_many(struct fixture *f)
         fixture_commit(f);
         if (i % 30 == 29 && f->kind == FIXTURE_ROCKSDB)
             fixture_reopen(f);
+    }
+}
+
+/* Keys of different lengths that share their beginnings, as rows do. */
+static void name_key(char out[24], uint64_t n)
+{
+    snprintf(out, 24, "%.*s%" PRIu64, (int)(n % 7), "shared-", n);
+}
+
+CONTRACT(steps_on_one_key_take_effect_in_their_order_in_a_commit_of_thousands)
+{
+    enum { KEYS = 300, STEPS = 4000 };
+    static char want[KEYS][16];
+    struct random random = random_seeded(5);
+    char key[24], value[16];
+
+    memset(want, 0, sizeof(want));
+    for (int i = 0; i < STEPS; i++) {
+        const uint64_t n = random_below(&random, KEYS);
+        const bool is_put = random_below(&random, 4) > 0;
+        name_key(key, n);
+        snprintf(value, sizeof(value), "%d", i);
+        if (is_put)
+            fixture_put(f, fixture_at(SPACE_ROWS), key, value);
+        else
+            fixture_delete(f, fixture_at(SPACE_ROWS), key);
+        snprintf(want[n], sizeof(want[n]), "%s", is_put ? value : "");
+        if (i == STEPS / 2) {
+            fixture_delete_range(f, fixture_at(SPACE_ROWS), "", "");
+            memset(want, 0, sizeof(want));
+        }
+    }
+    fixture_commit(f);
+    for (uint64_t n = 0; n < KEYS; n++) {
+        name_key(key, n);
+        CHECK_ROW(f, NULL, fixture_at(SPACE_ROWS), key, want[n][0] ? want[n] : NULL);
     }
 }
 
