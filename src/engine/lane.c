@@ -299,36 +299,112 @@ status lane_first_second(struct engine *engine, struct arena *arena,
     return is_found ? STATUS_OK : status_of(NOT_FOUND, "the lane is empty");
 }
 
+/* ---- the second in which the horizon stands --------------------------------------------------------- */
+
+/* The documents of a lane in a part of its order, counted one by one. */
+struct stretch {
+    struct storage_scan *scan;
+    struct storage_counters sum;
+    bool is_counted; /* to its end */
+};
+
+static status stretch_open(struct engine *engine, struct storage_view *view, struct arena *arena,
+                           const struct collection_state *state, unsigned lane, time_ms from,
+                           time_ms end, struct stretch *out)
+{
+    struct buffer start = buffer_in(arena), stop = buffer_in(arena);
+    struct storage_range range = { 0 };
+
+    *out = (struct stretch){ 0 };
+    row_key_lane_from(&start, lane, from);
+    row_key_lane_from(&stop, lane, end);
+    TRY(buffer_finish(&start, &range.start));
+    TRY(buffer_finish(&stop, &range.end));
+    return storage_scan_open(engine->storage, view, address(state->partition, SPACE_BODIES), &range,
+                             &out->scan);
+}
+
+static void stretch_step(struct stretch *stretch, const struct collection_state *state)
+{
+    struct row_body body;
+    bytes key, value;
+
+    if (!storage_scan_next(stretch->scan, &key, &value)) {
+        stretch->is_counted = true;
+        return;
+    }
+    const bool is_read = row_read_body(value, &body);
+    if (is_read && collection_is_cut(state, &body.stamp))
+        return;
+    stretch->sum.first++;
+    stretch->sum.second += is_read ? body.stamp.body_len : 0;
+}
+
+static status stretch_close(struct stretch *stretch)
+{
+    if (stretch->scan == NULL)
+        return STATUS_OK;
+    const status s = storage_scan_status(stretch->scan);
+    storage_scan_close(stretch->scan);
+    return s;
+}
+
+static status slice_get(struct engine *engine, struct storage_view *view, struct arena *arena,
+                        const struct collection_state *state, unsigned lane, int64_t second,
+                        struct storage_counters *out)
+{
+    struct buffer key_buffer = buffer_in(arena);
+    struct storage_value pin;
+    bytes key;
+
+    *out = (struct storage_counters){ 0 };
+    row_key_slice(&key_buffer, lane, second);
+    TRY(buffer_finish(&key_buffer, &key));
+    const status s = storage_get(engine->storage, view, address(state->partition, SPACE_META), key,
+                                 &pin);
+    if (s.code == NOT_FOUND)
+        return STATUS_OK;
+    TRY(s);
+    const bool is_read = storage_counters_decode(pin.value, out);
+    storage_value_release(engine->storage, &pin);
+    return is_read ? STATUS_OK : status_of(CORRUPT, "a stored counter is damaged");
+}
+
+/* Both sides of the horizon in turns, until one of them is counted: where many die in the same instant, few of their
+ * second are on the other side, and the counter of the second tells the rest. */
 status lane_border(struct engine *engine, struct storage_view *view, struct arena *arena,
                    const struct collection *collection, unsigned lane, time_ms horizon,
                    struct storage_counters *out)
 {
-    struct buffer start = buffer_in(arena), stop = buffer_in(arena);
-    struct storage_range range = { 0 };
-    struct storage_scan *scan;
-    bytes key, value;
-    bool is_by_date = lane >= LANE_DATES;
+    const struct collection_state *state = collection->state;
+    struct stretch dead = { 0 }, living = { 0 };
+    struct storage_counters whole;
+    const bool is_by_date = lane >= LANE_DATES;
+    status s;
 
     *out = (struct storage_counters){ 0 };
     if (!is_by_date || horizon == INT64_MIN)
         return STATUS_OK;
-    row_key_lane_from(&start, lane, (expiry_last_dead_second(lane, horizon) + 1) * 1000);
-    row_key_lane_from(&stop, lane, horizon + 1);
-    TRY(buffer_finish(&start, &range.start));
-    TRY(buffer_finish(&stop, &range.end));
-    TRY(storage_scan_open(engine->storage, view,
-                          address(collection->state->partition, SPACE_BODIES), &range, &scan));
-    while (storage_scan_next(scan, &key, &value)) {
-        struct row_body body;
-        bool is_read = row_read_body(value, &body);
-        if (is_read && collection_is_cut(collection->state, &body.stamp))
-            continue;
-        out->first++;
-        out->second += is_read ? body.stamp.body_len : 0;
+    const int64_t second = expiry_last_dead_second(lane, horizon) + 1;
+    const time_ms start = row_second_start(second), middle = int64_add_saturating(horizon, 1);
+    const time_ms end = int64_add_saturating(start, 1000);
+    TRY_GOTO(slice_get(engine, view, arena, state, lane, second, &whole), done);
+    TRY_GOTO(stretch_open(engine, view, arena, state, lane, start, middle, &dead), done);
+    TRY_GOTO(stretch_open(engine, view, arena, state, lane, middle, end, &living), done);
+    while (!dead.is_counted && !living.is_counted) {
+        stretch_step(&dead, state);
+        stretch_step(&living, state);
     }
-    status s = storage_scan_status(scan);
-    storage_scan_close(scan);
-    return s;
+    *out = dead.is_counted
+               ? dead.sum
+               : (struct storage_counters){ .first = whole.first - living.sum.first,
+                                            .second = whole.second - living.sum.second };
+    s = STATUS_OK;
+done:;
+    const status dead_closed = stretch_close(&dead), living_closed = stretch_close(&living);
+    TRY(s);
+    TRY(dead_closed);
+    return living_closed;
 }
 
 void lane_forget_cut(struct engine *engine, struct collection_state *state, unsigned lane,

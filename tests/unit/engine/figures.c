@@ -96,6 +96,29 @@ TEST(figures, c12_documents_that_die_by_date_leave_them_to_the_millisecond)
     }
 }
 
+TEST(figures, c12_many_who_die_in_one_instant_are_counted_without_looking_at_each)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "at: at ttl=1");
+        for (int i = 0; i < 300; i++)
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'at':@%d}", i, i < 290 ? 2300 : 2301),
+                          OK);
+        world_at(&w, 3299);
+        check_figures(&w, 300, 0, "a ms before");
+        world_at(&w, 3300);
+        const uint64_t before = storage_faulty_calls(w.storage);
+        check_figures(&w, 10, 290, "at the deadline");
+        const uint64_t calls = storage_faulty_calls(w.storage) - before;
+        CHECK_THAT(calls < 100, "%llu calls of the storage", (unsigned long long)calls);
+        world_at(&w, 3301);
+        check_figures(&w, 0, 300, "a ms later");
+        world_close(&w);
+    }
+}
+
 TEST(figures, c12_they_are_exact_when_another_rule_than_the_lanes_ends_a_document)
 {
     EACH_BACKING(backing)
