@@ -9,7 +9,7 @@
  * Then whole files inside the stretch are dropped. A tombstone is flushed together with the newest
  * bodies, into a file that reaches from the oldest to the newest of them, and merging that file rewrites all
  * that lies between. So a lane that goes on with plenty of living documents is cut by mark: its dead leave
- * as whole files only, and what shares a file with the living stays until a later cut. The next cut by
+ * as whole files, and what shares a file with the living stays until that file is rewritten (sweep.c) or until a later cut. The next cut by
  * range clears away what earlier ones by mark have left.
  *
  * Keeps: a lane is cut with the policy that is valid at that moment, or not at all; by mark only where
@@ -22,6 +22,8 @@ enum { DEATHS_AT_ONCE = 1000 };
 /* Living bytes in a lane that make it worth leaving the dead to file drops: twice what the storage keeps in
  * memory. Documents that die before they reach a file are better deleted by range. */
 enum { MARK_WORTH_BYTES = 64 * 1024 * 1024 };
+/* Of the dead in one cut, so that it is worth asking for those in fresh files. */
+enum { FRESH_WORTH_BYTES = 16 * 1024 * 1024 };
 
 struct cut {
     struct commit commit;
@@ -171,7 +173,12 @@ status cut_lane(struct purge_pass *pass, const struct collection *collection, un
     pass->result->truncations++;
     atomic_fetch_add(&collection->state->garbage_rows,
                      (uint64_t)cut.gone.first * (1 + collection->index_count));
-    return cut.dropped;
+    TRY(cut.dropped);
+    return (uint64_t)cut.gone.second >= FRESH_WORTH_BYTES && cut.is_by_mark
+               ? storage_drop_fresh(engine->storage,
+                                    address(collection->state->partition, SPACE_BODIES), cut.start,
+                                    cut.end)
+               : STATUS_OK;
 }
 
 /* ---- readers of deaths ---------------------------------------------------------------------------- */

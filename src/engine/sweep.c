@@ -1,17 +1,18 @@
-/* Sweep: which rows of SPACE_ROWS may vanish while the backend rewrites its files anyway.
+/* Sweep: which rows may vanish while the backend rewrites its files anyway.
  *
  * A locator or index row is garbage when its document is dead and its place in the lane was cut off,
- * so that no body is left for it to lead to. Each sweep asks with one picture of the catalog and one
+ * so that no body is left for it to lead to. A body is garbage by the same rule: a cut by mark has left it. Each sweep asks with one picture of the catalog and one
  * cutoff, taken after the rows to be swept were fixed; nothing is garbage while a clock leap waits to
  * be confirmed. What is called garbage once stays so, because dead is for ever.
  *
  * Threads: the backend's own; reads the catalog like a quiet request. */
-#include "engine/state.h"
+#include "engine/lane.h"
 
 struct sweep_pass {
     struct request request;
     time_ms cutoff;
     uint64_t oldest_picture;
+    bool is_of_bodies;
     const struct collection *last;
 };
 
@@ -36,7 +37,28 @@ static void find_cutoff(struct sweep_pass *pass)
                        : request_oldest_now(engine, pass->request.now);
 }
 
-static void *sweep_begin(void *owner)
+static void sweep_end(void *owner, void *context)
+{
+    struct sweep_pass *pass = context;
+
+    (void)owner;
+    if (!pass)
+        return;
+    request_end(&pass->request);
+    memory_give(pass);
+}
+
+/* Most databases have no bodies to be swept, and need not be asked about each. */
+static bool is_anything_cut(const struct catalog *catalog)
+{
+    for (size_t i = 0; i < catalog->collection_count; i++) {
+        if (lanes_were_cut(catalog->collections[i]->state))
+            return true;
+    }
+    return false;
+}
+
+static void *sweep_begin(void *owner, enum storage_space space)
 {
     struct engine_sweep *sweep = owner;
     struct engine *engine = atomic_load(&sweep->engine);
@@ -48,20 +70,15 @@ static void *sweep_begin(void *owner)
         memory_give(pass);
         pass = NULL;
     }
-    if (pass)
+    if (pass && space == SPACE_BODIES && !is_anything_cut(pass->request.catalog)) {
+        sweep_end(owner, pass);
+        pass = NULL;
+    }
+    if (pass) {
+        pass->is_of_bodies = space == SPACE_BODIES;
         find_cutoff(pass);
+    }
     return pass;
-}
-
-static void sweep_end(void *owner, void *context)
-{
-    struct sweep_pass *pass = context;
-
-    (void)owner;
-    if (!pass)
-        return;
-    request_end(&pass->request);
-    memory_give(pass);
 }
 
 /* So that the purger asks for a sweep only while there is something to be swept. A row may be counted
@@ -74,22 +91,34 @@ static void count_swept(struct collection_state *state)
         continue;
 }
 
+static bool read_stamp(bytes key, bytes value, bool is_body, struct stamp *out)
+{
+    struct row_body body;
+
+    if (!is_body)
+        return row_read_any_stamp(key, value, out);
+    const bool is_read = row_read_body(value, &body);
+    *out = body.stamp;
+    return is_read;
+}
+
 static bool sweep_is_garbage(void *context, partition_id partition, bytes key, bytes value)
 {
     struct sweep_pass *pass = context;
     struct stamp stamp;
     uint32_t id;
 
-    if (!pass || pass->cutoff == INT64_MIN || !row_collection_of(partition, &id) ||
-        !row_read_any_stamp(key, value, &stamp))
+    if (!pass || pass->cutoff == INT64_MIN || !row_collection_of(partition, &id))
         return false;
     if (!pass->last || pass->last->id != id)
         pass->last = catalog_lookup_id(pass->request.catalog, id);
-    bool is_garbage = pass->last && pass->last->picture <= pass->oldest_picture &&
-                      atomic_load(&pass->last->settled_at) == COLLECTION_SETTLED_NEVER &&
-                      expiry_judge(&pass->last->policy, &stamp, pass->cutoff) == DEAD &&
-                      collection_is_cut(pass->last->state, &stamp);
-    if (is_garbage)
+    if (!pass->last || !read_stamp(key, value, pass->is_of_bodies, &stamp) ||
+        !collection_is_cut(pass->last->state, &stamp))
+        return false;
+    const bool is_garbage = pass->last->picture <= pass->oldest_picture &&
+                            atomic_load(&pass->last->settled_at) == COLLECTION_SETTLED_NEVER &&
+                            expiry_judge(&pass->last->policy, &stamp, pass->cutoff) == DEAD;
+    if (is_garbage && !pass->is_of_bodies)
         count_swept(pass->last->state);
     return is_garbage;
 }

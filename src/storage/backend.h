@@ -48,8 +48,12 @@ struct storage_backend {
     status (*commit)(struct storage *storage, struct storage_batch *batch, struct arena *arena);
 
     status (*drop_range)(struct storage *storage, struct row_address where, bytes start, bytes end);
+    /* NULL: a drop leaves nothing. */
+    status (*drop_fresh)(struct storage *storage, struct row_address where, bytes start, bytes end);
     status (*sweep)(struct storage *storage, partition_id partition, bytes start, bytes end);
     status (*settle)(struct storage *storage, partition_id partition);
+    /* NULL: there is no log. */
+    status (*trim)(struct storage *storage);
     void (*usage)(struct storage *storage, struct storage_usage *out);
     /* NULL: there are no files to link. */
     status (*checkpoint)(struct storage *storage, const char *path, struct arena *arena);

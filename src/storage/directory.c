@@ -222,7 +222,14 @@ status storage_keep_out(const char *path, struct arena *arena, int *fd_out)
     return directory_open(&claim, arena, fd_out);
 }
 
-uint64_t directory_bytes(const char *path)
+static bool has_ending(const char *name, const char *ending)
+{
+    const size_t len = strlen(name), ending_len = ending == NULL ? 0 : strlen(ending);
+
+    return len >= ending_len && memcmp(name + len - ending_len, ending, ending_len) == 0;
+}
+
+uint64_t directory_bytes(const char *path, const char *ending)
 {
     DIR *directory = opendir(path);
     const struct dirent *entry;
@@ -232,7 +239,8 @@ uint64_t directory_bytes(const char *path)
         return 0;
     while ((entry = readdir(directory)) != NULL) {
         struct stat info;
-        if (fstatat(dirfd(directory), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        if (has_ending(entry->d_name, ending) &&
+            fstatat(dirfd(directory), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(info.st_mode))
             sum += (uint64_t)info.st_size;
     }

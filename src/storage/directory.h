@@ -19,7 +19,7 @@ void directory_close(int fd);
 /* Writes the mark into a directory that has become a database without being opened; durable. IO_ERROR. */
 MUST_USE status directory_mark(const char *path, struct arena *arena);
 
-/* Sum of the sizes of all files in it; 0 if it cannot be listed. */
-uint64_t directory_bytes(const char *path);
+/* Sum of the sizes of all files in it, or of those with an ending (NULL: all); 0 if it cannot be listed. */
+uint64_t directory_bytes(const char *path, const char *ending);
 
 #endif

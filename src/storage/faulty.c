@@ -205,6 +205,16 @@ static status faulty_drop_range(struct storage *storage, struct row_address wher
     return storage_drop_range(faulty->inner, where, start, end);
 }
 
+static status faulty_drop_fresh(struct storage *storage, struct row_address where, bytes start,
+                                bytes end)
+{
+    struct faulty_storage *faulty = faulty_of(storage);
+
+    if (is_call_failing(faulty))
+        return injected_failure();
+    return storage_drop_fresh(faulty->inner, where, start, end);
+}
+
 static status faulty_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)
 {
     struct faulty_storage *faulty = faulty_of(storage);
@@ -221,6 +231,15 @@ static status faulty_settle(struct storage *storage, partition_id partition)
     if (is_call_failing(faulty))
         return injected_failure();
     return storage_settle(faulty->inner, partition);
+}
+
+static status faulty_trim(struct storage *storage)
+{
+    struct faulty_storage *faulty = faulty_of(storage);
+
+    if (is_call_failing(faulty))
+        return injected_failure();
+    return storage_trim(faulty->inner);
 }
 
 static status faulty_checkpoint(struct storage *storage, const char *path, struct arena *arena)
@@ -267,8 +286,10 @@ static const struct storage_backend faulty_backend = {
     .add = faulty_add,
     .commit = faulty_commit,
     .drop_range = faulty_drop_range,
+    .drop_fresh = faulty_drop_fresh,
     .sweep = faulty_sweep,
     .settle = faulty_settle,
+    .trim = faulty_trim,
     .usage = faulty_usage,
     .checkpoint = faulty_checkpoint,
 };

@@ -439,7 +439,7 @@ static struct storage_batch *collect_garbage(struct memory_storage *memory, byte
     struct storage_batch *garbage = memory_batch_open(&memory->base);
     const struct storage_sweeper *sweeper = &memory->sweeper;
     struct tree *root = hold_root(memory, SPACE_ROWS);
-    void *context = sweeper->begin(sweeper->owner);
+    void *context = sweeper->begin(sweeper->owner, SPACE_ROWS);
 
     if (context != NULL) {
         struct tree_row *row = tree_seek(root, start, TREE_AT_OR_AFTER);

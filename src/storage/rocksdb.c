@@ -86,8 +86,10 @@ static const struct storage_backend rocksdb_backend = {
     .add = rocks_add,
     .commit = rocks_commit,
     .drop_range = rocks_drop_range,
+    .drop_fresh = rocks_drop_fresh,
     .sweep = rocks_sweep,
     .settle = rocks_settle,
+    .trim = rocks_trim,
     .usage = rocks_usage,
     .checkpoint = rocks_checkpoint,
 };

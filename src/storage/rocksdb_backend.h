@@ -99,7 +99,8 @@ void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recove
 
 /* Owned by the options they are given to. */
 rocksdb_mergeoperator_t *rocksdb_counters_operator(void);
-rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(struct rocksdb_storage *rocks);
+rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(struct rocksdb_storage *rocks,
+                                                           enum storage_space space);
 /* Owned by the caller; it must outlive the database. */
 rocksdb_compactionfilter_t *rocksdb_zero_filter(void);
 
@@ -135,8 +136,10 @@ void rocks_add(struct storage *storage, struct storage_batch *batch, struct row_
 status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena);
 
 status rocks_drop_range(struct storage *storage, struct row_address where, bytes start, bytes end);
+status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end);
 status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end);
 status rocks_settle(struct storage *storage, partition_id partition);
+status rocks_trim(struct storage *storage);
 void rocks_usage(struct storage *storage, struct storage_usage *out);
 status rocks_checkpoint(struct storage *storage, const char *path, struct arena *arena);
 

@@ -144,14 +144,11 @@ __attribute__((noinline)) static void sweep_enter(struct rocksdb_storage *rocks)
 }
 
 /* NULL keeps everything. */
-static rocksdb_compactionfilter_t *sweep_create(void *state,
-                                                rocksdb_compactionfiltercontext_t *context)
+static rocksdb_compactionfilter_t *sweep_create(struct rocksdb_storage *rocks,
+                                                enum storage_space space)
 {
-    struct rocksdb_storage *rocks = state;
-
-    (void)context;
     sweep_enter(rocks);
-    void *judge = rocks->sweeper.begin(rocks->sweeper.owner);
+    void *judge = rocks->sweeper.begin(rocks->sweeper.owner, space);
     if (judge == NULL) {
         atomic_fetch_sub(&rocks->sweeps_running, 1);
         return NULL;
@@ -165,8 +162,24 @@ static rocksdb_compactionfilter_t *sweep_create(void *state,
     return filter;
 }
 
-rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(struct rocksdb_storage *rocks)
+static rocksdb_compactionfilter_t *sweep_create_rows(void *state,
+                                                     rocksdb_compactionfiltercontext_t *context)
 {
-    return rocksdb_compactionfilterfactory_create(rocks, nothing_to_destroy, sweep_create,
-                                                  sweep_name);
+    (void)context;
+    return sweep_create(state, SPACE_ROWS);
+}
+
+static rocksdb_compactionfilter_t *sweep_create_bodies(void *state,
+                                                       rocksdb_compactionfiltercontext_t *context)
+{
+    (void)context;
+    return sweep_create(state, SPACE_BODIES);
+}
+
+rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(struct rocksdb_storage *rocks,
+                                                           enum storage_space space)
+{
+    return rocksdb_compactionfilterfactory_create(
+        rocks, nothing_to_destroy, space == SPACE_ROWS ? sweep_create_rows : sweep_create_bodies,
+        sweep_name);
 }

@@ -173,7 +173,9 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
         set_space_options(rocks->options[i],
                           i == SPACE_BODIES ? rocks->bodies_cache : rocks->rows_cache, &spaces[i]);
     }
-    set_by_name(&rocks->options[0], "track_and_verify_wals_in_manifest=true");
+    /* No disk in advance: a log and a manifest would take 40 MB of it, and blocks ahead of the log's end come with the
+     * zeros there (rocksdb_ahead.c). */
+    set_by_name(&rocks->options[0], "track_and_verify_wals_in_manifest=true;allow_fallocate=false");
     set_database_options(rocks->options[0]);
     if (options->counts_written_bytes)
         rocksdb_options_enable_statistics(rocks->options[0]);
@@ -184,9 +186,9 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
     rocks->zero_filter = rocksdb_zero_filter();
     rocksdb_options_set_compaction_filter(rocks->options[SPACE_META], rocks->zero_filter);
     rocksdb_options_set_max_successive_merges(rocks->options[SPACE_META], SUCCESSIVE_ADDS_MAX);
-    if (options->sweeper.begin != NULL)
-        rocksdb_options_set_compaction_filter_factory(rocks->options[SPACE_ROWS],
-                                                      rocksdb_sweeper_factory(rocks));
+    for (int i = SPACE_ROWS; options->sweeper.begin != NULL && i <= SPACE_BODIES; i++)
+        rocksdb_options_set_compaction_filter_factory(
+            rocks->options[i], rocksdb_sweeper_factory(rocks, (enum storage_space)i));
     lower_background_threads();
 
     rocks->read_newest = rocksdb_readoptions_create();

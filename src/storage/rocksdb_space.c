@@ -3,7 +3,7 @@
  * Dropping a range takes whole files out of the middle of the tree at once. It only ever follows a
  * synced range delete of the same range, which covers whatever lies at the borders; alone it could
  * uncover older rows. Sweeping rewrites a range of SPACE_ROWS, all levels, through the sweeper;
- * settling rewrites a whole partition.
+ * settling rewrites a whole partition; trimming writes what is in memory to files, so that logs go.
  *
  * Threads: any. A sweep blocks its caller, not others. */
 #include <stdio.h>
@@ -14,6 +14,9 @@
 
 enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is rewritten once */
 enum { ENOUGH_FF_BYTES = 32 };
+enum { FRESH_WORTH_BYTES = 4 << 20 };
+/* Logs that are not worth a flush: so many bytes, or that part of what the files hold. */
+enum { LOGS_SMALL_BYTES = 16 << 20, LOGS_SHARE_OF_FILES = 10 };
 
 /* Files whose last use has ended stay until RocksDB next looks for them: make it look. */
 static status remove_unused_files(struct rocksdb_storage *rocks)
@@ -64,7 +67,8 @@ status rocks_drop_range(struct storage *storage, struct row_address where, bytes
     full_key_make_end(&full_end, where.partition, end);
     make_inclusive(&full_end, &last);
     if (bytes_compare(full_key_bytes(&full_start), full_key_bytes(&last)) < 0) {
-        trash_keep(rocks, where.space, full_key_bytes(&full_start), full_key_bytes(&last));
+        trash_keep(rocks, where.space,
+                   (struct file_bounds){ full_key_bytes(&full_start), full_key_bytes(&last) });
         rocksdb_delete_file_in_range_cf(rocks->db, rocks->spaces[where.space],
                                         (const char *)full_start.data, full_start.len,
                                         (const char *)last.data, last.len, &error);
@@ -107,6 +111,73 @@ static status compact_space(struct rocksdb_storage *rocks, enum storage_space sp
                ? STATUS_OK
                : status_of(IO_ERROR, "the sweep could not be written; see to the disk");
 }
+
+/* ---- fresh files ---------------------------------------------------------------------------------- */
+
+/* The topmost files that lie within a range, and what all of them reach over. */
+struct fresh {
+    uint64_t bytes;
+    struct file_bounds bounds;
+};
+
+static struct fresh find_fresh(const rocksdb_livefiles_t *files, enum storage_space space,
+                               struct file_bounds range)
+{
+    struct fresh fresh = { 0 };
+
+    for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
+        const struct file_bounds bounds = trash_bounds(files, i);
+        if (rocksdb_livefiles_level(files, i) != 0 || !trash_lies_within(files, i, space, range))
+            continue;
+        if (fresh.bytes == 0 || bytes_compare(bounds.first, fresh.bounds.first) < 0)
+            fresh.bounds.first = bounds.first;
+        if (fresh.bytes == 0 || bytes_compare(bounds.last, fresh.bounds.last) > 0)
+            fresh.bounds.last = bounds.last;
+        fresh.bytes += rocksdb_livefiles_size(files, i);
+    }
+    return fresh;
+}
+
+/* Would others be rewritten with them? */
+static bool is_mixed(const rocksdb_livefiles_t *files, enum storage_space space,
+                     struct file_bounds range, const struct fresh *fresh)
+{
+    for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
+        const struct file_bounds bounds = trash_bounds(files, i);
+        if (strcmp(rocksdb_livefiles_column_family_name(files, i), rocksdb_space_names[space]) ==
+                0 &&
+            !trash_lies_within(files, i, space, range) &&
+            bytes_compare(bounds.first, fresh->bounds.last) <= 0 &&
+            bytes_compare(bounds.last, fresh->bounds.first) >= 0)
+            return true;
+    }
+    return false;
+}
+
+status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    const rocksdb_livefiles_t *files = rocksdb_livefiles(rocks->db);
+    struct full_key full_start, full_end, last;
+    status s = STATUS_OK;
+
+    full_key_make(&full_start, where.partition, start);
+    full_key_make_end(&full_end, where.partition, end);
+    make_inclusive(&full_end, &last);
+    const struct file_bounds range = { full_key_bytes(&full_start), full_key_bytes(&last) };
+    const struct fresh fresh = find_fresh(files, where.space, range);
+    if (fresh.bytes >= FRESH_WORTH_BYTES && !is_mixed(files, where.space, range, &fresh)) {
+        s = compact_space(rocks, where.space, fresh.bounds.first, fresh.bounds.last);
+        if (s.code == OK)
+            s = remove_unused_files(rocks);
+    }
+    rocksdb_livefiles_destroy(files);
+    full_key_release(&full_start);
+    full_key_release(&full_end);
+    return s;
+}
+
+/* ---- sweeping ------------------------------------------------------------------------------------- */
 
 static status rewrite(struct rocksdb_storage *rocks, struct row_address where, bytes start,
                       bytes end)
@@ -152,6 +223,28 @@ status rocks_settle(struct storage *storage, partition_id partition)
     return remove_unused_files(rocks);
 }
 
+/* A log stays for as long as one space has rows of it in memory only, which is long for the spaces that few bytes go to. */
+static bool are_logs_large(const struct rocksdb_storage *rocks)
+{
+    const uint64_t logs = directory_bytes(rocks->path, ".log");
+
+    return logs > LOGS_SMALL_BYTES &&
+           logs > directory_bytes(rocks->path, ".sst") / LOGS_SHARE_OF_FILES;
+}
+
+/* In the order of spaces, which is that of their sizes. */
+status rocks_trim(struct storage *storage)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    status s = STATUS_OK;
+
+    for (int space = 0; s.code == OK && space < SPACE_COUNT && !rocks->is_read_only &&
+                        !atomic_load(&rocks->is_failed) && are_logs_large(rocks);
+         space++)
+        s = flush_space(rocks, (enum storage_space)space);
+    return s;
+}
+
 /* "rocksdb.wal.bytes COUNT : 123" anywhere in the text. */
 static uint64_t statistics_number(const char *text, const char *name)
 {
@@ -167,7 +260,7 @@ void rocks_usage(struct storage *storage, struct storage_usage *out)
     struct rocksdb_storage *rocks = rocksdb_of(storage);
     char *text = rocksdb_options_statistics_get_string(rocks->options[0]);
 
-    out->disk_bytes = directory_bytes(rocks->path);
+    out->disk_bytes = directory_bytes(rocks->path, NULL);
     if (text == NULL)
         return;
     out->written_bytes = statistics_number(text, "rocksdb.wal.bytes") +

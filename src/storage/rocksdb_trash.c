@@ -32,17 +32,27 @@ static int open_top(const struct rocksdb_storage *rocks)
 
 /* ---- second names ---------------------------------------------------------------------------------- */
 
-static bool lies_within(const rocksdb_livefiles_t *files, int i, bytes first, bytes last)
+struct file_bounds trash_bounds(const rocksdb_livefiles_t *files, int i)
 {
     size_t low_len, high_len;
     const char *low = rocksdb_livefiles_smallestkey(files, i, &low_len);
     const char *high = rocksdb_livefiles_largestkey(files, i, &high_len);
 
-    return bytes_compare(bytes_of(low, low_len), first) >= 0 &&
-           bytes_compare(bytes_of(high, high_len), last) <= 0;
+    return (struct file_bounds){ bytes_of(low, low_len), bytes_of(high, high_len) };
 }
 
-void trash_keep(struct rocksdb_storage *rocks, enum storage_space space, bytes first, bytes last)
+bool trash_lies_within(const rocksdb_livefiles_t *files, int i, enum storage_space space,
+                       struct file_bounds range)
+{
+    const struct file_bounds bounds = trash_bounds(files, i);
+
+    return strcmp(rocksdb_livefiles_column_family_name(files, i), rocksdb_space_names[space]) ==
+               0 &&
+           bytes_compare(bounds.first, range.first) >= 0 &&
+           bytes_compare(bounds.last, range.last) <= 0;
+}
+
+void trash_keep(struct rocksdb_storage *rocks, enum storage_space space, struct file_bounds range)
 {
     const int top = open_top(rocks);
     const rocksdb_livefiles_t *files;
@@ -55,9 +65,7 @@ void trash_keep(struct rocksdb_storage *rocks, enum storage_space space, bytes f
         files = rocksdb_livefiles(rocks->db);
         for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
             const char *name = rocksdb_livefiles_name(files, i) + 1; /* behind a slash */
-            if (strcmp(rocksdb_livefiles_column_family_name(files, i),
-                       rocksdb_space_names[space]) == 0 &&
-                lies_within(files, i, first, last))
+            if (trash_lies_within(files, i, space, range))
                 (void)linkat(top, name, trash, name, 0);
         }
         rocksdb_livefiles_destroy(files);

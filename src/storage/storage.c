@@ -282,6 +282,16 @@ status storage_drop_range(struct storage *storage, struct row_address where, byt
     return storage->backend->drop_range(storage, where, start, end);
 }
 
+status storage_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end)
+{
+    check_address(where);
+    check_bound(start);
+    check_bound(end);
+    if (is_hollow(start, end) || !storage->backend->drop_fresh)
+        return STATUS_OK;
+    return storage->backend->drop_fresh(storage, where, start, end);
+}
+
 status storage_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)
 {
     check_address((struct row_address){ partition, SPACE_ROWS });
@@ -295,6 +305,11 @@ status storage_sweep(struct storage *storage, partition_id partition, bytes star
 status storage_settle(struct storage *storage, partition_id partition)
 {
     return storage->backend->settle(storage, partition);
+}
+
+status storage_trim(struct storage *storage)
+{
+    return storage->backend->trim ? storage->backend->trim(storage) : STATUS_OK;
 }
 
 status storage_checkpoint(struct storage *storage, const char *path, struct arena *arena)

@@ -12,9 +12,9 @@ struct storage;
 
 /* Rows of one partition live in three spaces, each ordered by itself. */
 enum storage_space {
-    SPACE_META,   /* catalog, counters, marks: few and small */
-    SPACE_ROWS,   /* locators and index rows: the sweeper may drop them during compaction */
-    SPACE_BODIES, /* documents in slot order: leave by range, whole files at a time */
+    SPACE_META, /* catalog, counters, marks: few and small */
+    SPACE_ROWS, /* locators and index rows: the sweeper may drop them during compaction */
+    SPACE_BODIES, /* documents in slot order: leave by range, whole files at a time, and what is left by sweeping */
     SPACE_COUNT
 };
 
@@ -29,12 +29,12 @@ enum storage_capability {
     STORAGE_IS_DURABLE = 32,         /* a commit that returned OK survives a crash */
 };
 
-/* Asked about rows of SPACE_ROWS while they are rewritten anyway. `begin` is called once per sweep,
- * after the rows to be swept are fixed, and returns a context for is_garbage (NULL: keep everything);
+/* Asked about rows of SPACE_ROWS and SPACE_BODIES while they are rewritten anyway. `begin` is called once per sweep of a
+ * space, after the rows to be swept are fixed, and returns a context for is_garbage (NULL: keep everything);
  * `end` gives it back. Called from the backend's own threads. A row once called garbage must stay
  * garbage: it may vanish at any time afterwards, for existing views too. */
 struct storage_sweeper {
-    void *(*begin)(void *owner);
+    void *(*begin)(void *owner, enum storage_space space);
     bool (*is_garbage)(void *context, partition_id partition, bytes key, bytes value);
     void (*end)(void *owner, void *context);
     void *owner;
@@ -167,6 +167,10 @@ MUST_USE status storage_commit(struct storage *storage, struct storage_batch *ba
  * stays until compaction gets there: call it again at the next truncation, from the same start. */
 MUST_USE status storage_drop_range(struct storage *storage, struct row_address where, bytes start,
                                    bytes end);
+/* Behind it, from a thread that nobody waits for: what still lies in such files leaves through the sweeper, if it is much and
+ * shares no file with others; blocks until done. */
+MUST_USE status storage_drop_fresh(struct storage *storage, struct row_address where, bytes start,
+                                   bytes end);
 /* Asks for the rows of SPACE_ROWS in [start, end) of the partition to be swept now; blocks until done.
  * `end` empty: to the end. Memory sweeps at once. */
 MUST_USE status storage_sweep(struct storage *storage, partition_id partition, bytes start,
@@ -174,6 +178,9 @@ MUST_USE status storage_sweep(struct storage *storage, partition_id partition, b
 /* Gives back what deleted rows of a partition still take, in all spaces and in the log; blocks until
  * done. Rewrites what lies between them, so it is for partitions that are (almost) empty. */
 MUST_USE status storage_settle(struct storage *storage, partition_id partition);
+/* Gives back what the log takes if that is much beside what it is the log of: writes what is in memory to files. For now and
+ * then, from a thread that nobody waits for; blocks until done. */
+MUST_USE status storage_trim(struct storage *storage);
 /* Bytes on disk (files), and bytes written since opening (WAL + flush + compaction); 0 if unknown or not
  * asked for with counts_written_bytes. */
 struct storage_usage {

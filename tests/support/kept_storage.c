@@ -241,12 +241,12 @@ struct kept_sweep {
     void *context;
 };
 
-static void *sweep_begin(void *owner)
+static void *sweep_begin(void *owner, enum storage_space space)
 {
     struct kept_sweeper *sweeper = owner;
     if (sweeper->answering.begin == NULL)
         return NULL;
-    void *context = sweeper->answering.begin(sweeper->answering.owner);
+    void *context = sweeper->answering.begin(sweeper->answering.owner, space);
     if (context == NULL)
         return NULL;
     struct kept_sweep *running = memory_take_zeroed(1, sizeof(*running));

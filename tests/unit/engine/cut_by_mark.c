@@ -73,6 +73,26 @@ TEST(cut_by_mark, b8_the_dead_are_purged_without_touching_a_body)
     }
 }
 
+TEST(cut_by_mark, b8_what_it_leaves_goes_when_the_storage_rewrites_its_files)
+{
+    struct world w;
+    open_marking(&w, ON_ROCKSDB);
+    world_collection(&w, "c", 10, "x: x; u: u unique");
+    insert_two_generations(&w);
+    struct request request = world_begin(&w);
+    const partition_id partition = row_partition(world_find(&request, "c")->id);
+    world_end(&request);
+    CHECK_OK(storage_settle(w.storage, partition));
+    CHECK_EQ(bodies(&w), 13, "nobody goes who is dead and not purged");
+    purge_ten(&w);
+    CHECK_OK(storage_settle(w.storage, partition));
+    CHECK_EQ(bodies(&w), 3, "");
+    CHECK_LIVING(&w, "c", "10 11 12");
+    world_crash(&w);
+    CHECK_LIVING(&w, "c", "10 11 12");
+    world_close(&w);
+}
+
 TEST(cut_by_mark, b4_the_place_of_one_that_was_cut_off_is_free)
 {
     EACH_BACKING(backing)

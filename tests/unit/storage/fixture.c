@@ -7,10 +7,11 @@ enum { ARENA_BYTES = 64 << 20 };
 
 /* ---- the sweeper ---------------------------------------------------------------------------------- */
 
-static void *sweeper_begin(void *owner)
+static void *sweeper_begin(void *owner, enum storage_space space)
 {
     struct fixture *f = owner;
 
+    ASSERT(space == SPACE_ROWS || space == SPACE_BODIES);
     if (atomic_load(&f->garbage_byte) == 0)
         return NULL;
     atomic_fetch_add(&f->sweeps_begun, 1);

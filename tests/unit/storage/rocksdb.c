@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/directory.h"
 #include "storage/rocksdb_ahead.h"
 #include "tests/unit/storage/fixture.h"
 
@@ -265,6 +266,36 @@ TEST(storage, rocksdb_removes_dropped_files_that_an_earlier_process_has_left)
     CHECK_EQ(dropped_files(&f), 1, "");
     fixture_reopen(&f);
     CHECK_EQ(dropped_files(&f), 0, "");
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_gives_logs_back_and_rows_that_have_just_left_them)
+{
+    struct fixture f;
+    const int count = 36000;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fill(&f, SPACE_BODIES, count);
+    fixture_put(&f, fixture_at(SPACE_META), "a", "1");
+    fixture_commit(&f);
+    CHECK(directory_bytes(f.path, ".log") > (uint64_t)count * BODY_BYTES);
+    CHECK_OK(storage_trim(f.storage));
+    const uint64_t full = disk_bytes(&f);
+    CHECK_THAT(full < (uint64_t)count * BODY_BYTES * 12 / 10, "%llu bytes without logs",
+               (unsigned long long)full);
+    fixture_put(&f, fixture_at(SPACE_BODIES), "00099999", "late");
+    fixture_commit(&f);
+    CHECK_OK(storage_drop_range(f.storage, fixture_at(SPACE_BODIES), BYTES_NONE,
+                                BYTES_LITERAL("00050000")));
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_META), "a", "1");
+    atomic_store(&f.garbage_byte, 'd');
+    CHECK_OK(storage_drop_fresh(f.storage, fixture_at(SPACE_BODIES), BYTES_NONE,
+                                BYTES_LITERAL("00050000")));
+    const uint64_t left = disk_bytes(&f);
+    CHECK_THAT(left < full * 6 / 10, "%llu of %llu bytes left", (unsigned long long)left,
+               (unsigned long long)full);
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_BODIES), "00000000", NULL);
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_BODIES), "00099999", "late");
     fixture_close(&f);
 }
 
