@@ -16,6 +16,7 @@
 /* A cut waits until it is worth a tombstone, or has waited long enough. */
 enum { CUT_WORTH_BYTES = 1024 * 1024, CUT_LINGER_MS = 10000 };
 enum { SWEEP_WORTH_ROWS = 100000, SETTLE_PAUSE_MS = 30000, CLEAR_AGAIN_MS = 1000 };
+enum { TRIM_PAUSE_MS = 20000, HELD_AGAIN_MS = 200 };
 /* Between two passes in any case: what is due but held back by a long request is not asked for all the time. */
 enum { PAUSE_MS_MIN = 50 };
 enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8, CUT_EVERY_MS = 5000 };
@@ -335,6 +336,13 @@ static bool is_held(const struct purge_pass *pass, const struct collection *coll
     return pass->cutoff == INT64_MIN || collection->picture > pass->oldest_picture;
 }
 
+/* Those who hold something back are gone in a moment, most of the time. */
+static void look_again_soon(struct purge_pass *pass)
+{
+    pass->look_again_at = expiry_earlier(pass->look_again_at,
+                                         clock_now(pass->engine->options.clock) + HELD_AGAIN_MS);
+}
+
 /* In a look of its own, because cleaning up a collection makes a new picture. */
 static status reap(struct purge_pass *pass, uint32_t id)
 {
@@ -357,11 +365,15 @@ static status cut_all(struct purge_pass *pass, uint32_t **ids_out, size_t *count
     TRY(begin_look(pass, &request));
     size_t count = catalog_collection_count(&request);
     status s = ARENA_NEW(pass->arena, count, ids_out);
+    if (pass->cutoff == INT64_MIN)
+        look_again_soon(pass);
     for (size_t i = 0; s.code == OK && pass->cutoff != INT64_MIN && i < count; i++) {
         const struct collection *collection = request.catalog->collections[i];
         arena_position mark = arena_mark(pass->arena);
-        if (is_held(pass, collection))
+        if (is_held(pass, collection)) {
+            look_again_soon(pass);
             continue;
+        }
         note_failure(pass, collection->id, purge_collection(pass, collection));
         arena_release(pass->arena, mark);
         (*ids_out)[(*count_out)++] = collection->id;
@@ -402,6 +414,21 @@ status purge_yield(struct purge_pass *pass)
     return STATUS_OK;
 }
 
+/* What was cut lies in the log too. Now and then, because what is in memory is written for it. */
+static status trim(struct purge_pass *pass)
+{
+    struct purger *purger = &pass->engine->purger;
+    const time_ms now = clock_now(pass->engine->options.clock);
+
+    if (!pass->is_eager && !expiry_is_due(purger->next_trim_at, now)) {
+        if (pass->result->truncations > 0)
+            pass->look_again_at = expiry_earlier(pass->look_again_at, purger->next_trim_at);
+        return STATUS_OK;
+    }
+    purger->next_trim_at = int64_add_saturating(now, TRIM_PAUSE_MS);
+    return storage_trim(pass->engine->storage);
+}
+
 /* Every collection gets its turn; an error in one does not stop the others. */
 static void run_pass(struct purge_pass *pass)
 {
@@ -413,10 +440,10 @@ static void run_pass(struct purge_pass *pass)
     for (size_t i = 0; i < count; i++)
         note_failure(pass, ids[i], reap(pass, ids[i]));
     note_failure(pass, 0, erase_all_dropped(pass));
+    note_failure(pass, 0, trim(pass));
 }
 
-static status purge(struct engine *engine, bool is_eager, struct purge_result *out,
-                    time_ms *look_again_at)
+static status purge(struct engine *engine, bool is_eager, struct purge_result *out)
 {
     struct purge_pass pass = { .engine = engine,
                                .is_eager = is_eager,
@@ -424,7 +451,7 @@ static status purge(struct engine *engine, bool is_eager, struct purge_result *o
                                .look_again_at = TIME_NEVER,
                                .failure = STATUS_OK };
 
-    *out = (struct purge_result){ 0 };
+    *out = (struct purge_result){ .look_again_at = TIME_NEVER };
     pass.arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
     if (!pass.arena)
         return status_of(OUT_OF_MEMORY, "the purger has no memory");
@@ -440,7 +467,7 @@ static status purge(struct engine *engine, bool is_eager, struct purge_result *o
     atomic_fetch_add(&engine->purger.passes, 1);
     metrics_add(engine->metrics, METRIC_purge_passes_total, 1);
     pthread_mutex_unlock(&engine->purger.pass_lock);
-    *look_again_at = pass.look_again_at;
+    out->look_again_at = pass.look_again_at;
     /* The message may live in the arena. */
     status s = pass.failure.code == OK
                    ? STATUS_OK
@@ -451,9 +478,7 @@ static status purge(struct engine *engine, bool is_eager, struct purge_result *o
 
 status engine_purge(struct engine *engine, struct purge_result *out)
 {
-    time_ms look_again_at;
-
-    return purge(engine, true, out, &look_again_at);
+    return purge(engine, true, out);
 }
 
 /* ---- the thread ----------------------------------------------------------------------------------- */
@@ -472,15 +497,14 @@ static int64_t pause_ms(struct engine *engine, time_ms look_again_at)
 static void *purger_run(void *owner)
 {
     struct engine *engine = owner;
-    struct purge_result result;
-    time_ms look_again_at = TIME_NEVER;
+    struct purge_result result = { .look_again_at = TIME_NEVER };
 
-    while (worker_pause(&engine->purger.worker, pause_ms(engine, look_again_at))) {
+    while (worker_pause(&engine->purger.worker, pause_ms(engine, result.look_again_at))) {
         if (!atomic_load(&engine->purger.is_enabled)) {
-            look_again_at = TIME_NEVER;
+            result.look_again_at = TIME_NEVER;
             continue;
         }
-        status s = purge(engine, false, &result, &look_again_at);
+        status s = purge(engine, false, &result);
         if (s.code == OK && result.documents > 0)
             log_event(engine->log, LOG_INFO, "purger.pass",
                       "documents=%" PRIu64 " bytes=%" PRIu64 " cuts=%" PRIu64 " reaped=%" PRIu64,

@@ -8,7 +8,8 @@
 struct purge_result {
     uint64_t documents, bytes; /* removed */
     uint64_t truncations, reaped;
-    bool is_frozen; /* a clock leap waits to be confirmed: nothing was removed */
+    bool is_frozen;        /* a clock leap waits to be confirmed: nothing was removed */
+    time_ms look_again_at; /* when there may be more to do, as far as is known; TIME_NEVER */
 };
 
 /* One pass over all collections, until nothing more is due; runs on the caller's thread. */

@@ -32,6 +32,7 @@ struct purger {
     pthread_mutex_t pass_lock; /* one pass at a time */
     bool has_told_of_leap;     /* pass_lock */
     time_ms next_settle_at;    /* pass_lock */
+    time_ms next_trim_at;      /* pass_lock */
     /* Held while the keeper is asked, for one note: whoever leaves waits for that, and not for a pass. */
     pthread_mutex_t keeper_lock;
     note_keeper *keeper;  /* keeper_lock */

@@ -3,6 +3,7 @@
 #include "engine/state.h"
 #include "tests/support/world.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 TEST(purger, b8_documents_that_die_in_write_order_leave_in_one_cut)
@@ -526,7 +527,9 @@ TEST(purger, a_request_with_an_older_picture_holds_back_only_what_was_changed_si
         world_at(&w, 11000);
         old = world_begin(&w);
         CHECK_OK(world_set_ttl(&w, "changed", 5));
-        world_purge(&w);
+        const struct purge_result held = world_purge(&w);
+        CHECK_THAT(held.look_again_at <= clock_now(w.clock) + 1000,
+                   "and is looked for again soon, not at %" PRId64, held.look_again_at);
         CHECK_EQ(world_figures(&w, "same").purged_documents, 1, "");
         CHECK_EQ(world_figures(&w, "changed").purged_documents, 0, "");
         world_end(&old);
