@@ -13,8 +13,10 @@
 #include "server/config.h"
 #include "server/control.h"
 #include "server/export.h"
+#include "server/house.h"
 #include "server/offer.h"
 #include "server/pages.h"
+#include "server/serve.h"
 
 struct server;
 
