@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/limits.h"
 #include "engine/engine.h"
 #include "front/cosmos/cosmos.h"
 #include "front/mongo/mongo.h"
@@ -23,6 +24,7 @@ static int run_check(struct arena *arena, const struct config *config);
 static int run_backup(struct arena *arena, const struct config *config);
 static int run_confirm_clock(struct arena *arena, const struct config *config);
 static int run_export(struct arena *arena, const struct config *config);
+static int run_import(struct arena *arena, const struct config *config);
 static int run_restore(struct arena *arena, const struct config *config);
 static int print_help(struct arena *arena);
 static int print_routes(struct arena *arena);
@@ -63,6 +65,8 @@ static const struct command_row {
      "tell a running server that its clock is right although it has leapt"                                         },
     { "export",        COMMAND_EXPORT,        run_export,
      "write all living documents, of one instant, to files; users stay"                                            },
+    { "import",        COMMAND_IMPORT,        run_import,
+     "bring in what an export or mongodump wrote; the server may run"                                              },
     { "restore",       COMMAND_RESTORE,       run_restore,
      "make a data directory from a backup, comparing all checksums"                                                },
 };
@@ -327,6 +331,94 @@ static int run_export(struct arena *arena, const struct config *config)
     printf("exported to %s: %" PRIu64 " collections, %" PRIu64 " documents, %.1f MB\n", config->to,
            result.collections, result.documents, (double)result.bytes / 1e6);
     return EXIT_DONE;
+}
+
+/* ---- import ----------------------------------------------------------------------------------------- */
+
+/* To a server that runs. */
+static status send_order(void *context, struct arena *arena, bytes order,
+                         struct import_outcome *out)
+{
+    const struct config *config = context;
+    const bool is_collection = import_makes_collection(order);
+    bytes reply;
+
+    *out = (struct import_outcome){ 0 };
+    if (order.len > LIMIT_HTTP_BODY_BYTES)
+        return status_fail(arena, TOO_LARGE,
+                           "a document of this size cannot be sent to a server that runs (limit %d "
+                           "bytes); stop it and import again",
+                           LIMIT_HTTP_BODY_BYTES);
+    TRY(control_send(arena, config->data,
+                     is_collection ? "/_mayfly/import/collection" : "/_mayfly/import/documents",
+                     order, &reply));
+    return import_parse(arena, reply, out);
+}
+
+static status apply_order(void *context, struct arena *arena, bytes order,
+                          struct import_outcome *out)
+{
+    return import_apply(context, arena, order, out);
+}
+
+static status import_running(struct arena *arena, const struct config *config,
+                             struct import_counts *out)
+{
+    const struct import_order order = { .from = config->from,
+                                        .existing = config->existing,
+                                        .send = send_order,
+                                        .context = (void *)(uintptr_t)config };
+
+    return import_make(arena, &order, out);
+}
+
+/* The house and, for collections of other programs, the face that knows them. */
+static status import_stopped(struct arena *arena, const struct config *config,
+                             struct import_counts *out)
+{
+    struct house house;
+    struct mongo *mongo = NULL;
+
+    TRY(house_open(&house, config, COMMAND_IMPORT, arena));
+    const struct mongo_options options = { .engine = house.engine,
+                                           .log = &house.log,
+                                           .metrics = &house.metrics,
+                                           .version = house_version,
+                                           .directory = config->data };
+    status s = mongo_open(&options, arena, &mongo);
+    struct import_site site = { .engine = house.engine, .mongo = mongo };
+    const struct import_order order = {
+        .from = config->from, .existing = config->existing, .send = apply_order, .context = &site
+    };
+    if (s.code == OK)
+        s = import_make(arena, &order, out);
+    mongo_close(mongo);
+    house_close(&house);
+    return s;
+}
+
+static int run_import(struct arena *arena, const struct config *config)
+{
+    enum { IMPORT_ARENA_BYTES = 512 * 1024 * 1024 };
+    struct arena *large = arena_open(IMPORT_ARENA_BYTES); /* documents have their limits */
+    struct import_counts counts = { 0 };
+
+    if (!large)
+        return fail(EXIT_FAILED, "no memory for an import");
+    const bool is_running = control_is_served(arena, config->data);
+    status s = is_running ? import_running(large, config, &counts)
+                          : import_stopped(large, config, &counts);
+    if (s.code != OK)
+        fail(EXIT_FAILED, s.message);
+    printf("%s %s: %" PRIu64 " new collections, %" PRIu64 " documents, %" PRIu64
+           " replaced, %" PRIu64 " kept as they were, %" PRIu64 " already expired, %.1f MB\n",
+           s.code == OK ? "imported from" : "stopped in the middle of", config->from,
+           counts.collections, counts.written, counts.replaced, counts.kept, counts.expired,
+           (double)counts.bytes / 1e6);
+    if (counts.skipped > 0)
+        printf("%" PRIu64 " system collections were left out\n", counts.skipped);
+    arena_close(large);
+    return s.code == OK ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* ---- the clock -------------------------------------------------------------------------------------- */

@@ -60,4 +60,8 @@
 /* Containers and databases whose spent throughput is remembered at a time. */
 #define LIMIT_THROUGHPUT_BUCKETS 4096
 
+/* An import: documents that are sent and written together, and their bytes unless one alone has more. */
+#define LIMIT_IMPORT_BATCH 1000
+#define LIMIT_IMPORT_BATCH_BYTES (4 * 1024 * 1024)
+
 #endif

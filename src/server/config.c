@@ -286,6 +286,16 @@ static status check_format(struct arena *arena, const char *text, enum export_fo
     return status_fail(arena, INVALID, "--format %s: expected json or bson", text);
 }
 
+static status check_existing(struct arena *arena, const char *text, enum import_existing *out)
+{
+    *out = strcmp(text, "keep") == 0      ? IMPORT_KEEP
+           : strcmp(text, "replace") == 0 ? IMPORT_REPLACE
+                                          : IMPORT_FAIL;
+    if (*out != IMPORT_FAIL || strcmp(text, "fail") == 0)
+        return STATUS_OK;
+    return status_fail(arena, INVALID, "--existing %s: expected fail, keep or replace", text);
+}
+
 static status check_storage(struct arena *arena, const char *text, enum storage_kind *out)
 {
     *out = STORAGE_KIND_ROCKSDB;
@@ -304,6 +314,9 @@ static status check_copies(enum command command, const char *from, const char *t
     out->to = to;
     if ((command == COMMAND_BACKUP || command == COMMAND_EXPORT) && to[0] == '\0')
         return status_of(INVALID, "--to is missing; expected a directory to write to");
+    if (command == COMMAND_IMPORT && from[0] == '\0')
+        return status_of(INVALID, "--from is missing; expected a directory that an export or "
+                                  "mongodump wrote");
     if (command == COMMAND_RESTORE && (from[0] == '\0' || to[0] == '\0'))
         return status_of(INVALID, "expected --from, a directory with backups, and --to, the data "
                                   "directory to make");
@@ -325,6 +338,7 @@ static status check_texts(struct arena *arena, enum command command,
                            "--log-level %s: expected debug, info, warning, error or silent",
                            texts[OPTION_log_level]);
     TRY(check_format(arena, texts[OPTION_format], &out->export_format));
+    TRY(check_existing(arena, texts[OPTION_existing], &out->existing));
     TRY(check_copies(command, texts[OPTION_from], texts[OPTION_to], out));
     TRY(check_keys(arena, texts[OPTION_key_file], out));
     TRY(check_address(arena, texts[OPTION_cosmos], out));

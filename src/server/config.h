@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "server/address.h"
 #include "server/export.h"
+#include "server/import.h"
 
 /* Who takes an option; a set of bits. */
 enum command {
@@ -15,6 +16,7 @@ enum command {
     COMMAND_RESTORE = 8,
     COMMAND_CONFIRM_CLOCK = 16,
     COMMAND_EXPORT = 32,
+    COMMAND_IMPORT = 64,
 };
 
 enum storage_kind { STORAGE_KIND_ROCKSDB, STORAGE_KIND_MEMORY };
@@ -24,6 +26,7 @@ struct config {
     const char *data;
     const char *from, *to; /* of a backup */
     enum export_format export_format;
+    enum import_existing existing;
     struct address cosmos;
     bool has_mongo;       /* the other protocol is served too */
     struct address mongo; /* where */

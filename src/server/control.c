@@ -106,13 +106,18 @@ static status read_reply(struct arena *arena, int fd, bytes *out)
     return STATUS_OK;
 }
 
+static bytes body_of(bytes reply)
+{
+    uint8_t *end = memmem(reply.data, reply.len, "\r\n\r\n", 4);
+
+    return end ? bytes_from(reply, (size_t)(end - reply.data) + 4) : reply;
+}
+
 /* The sentence in {"message":...}, or all there is. */
 static bytes refusal_of(struct arena *arena, bytes reply)
 {
-    uint8_t *end = memmem(reply.data, reply.len, "\r\n\r\n", 4);
-    bytes body = end ? bytes_from(reply, (size_t)(end - reply.data) + 4) : reply;
+    bytes body = body_of(reply), document;
     struct value message;
-    bytes document;
 
     if (json_read(arena, body, &document).code == OK &&
         document_find(document, "message", &message) && message.type == VALUE_STRING)
@@ -120,26 +125,51 @@ static bytes refusal_of(struct arena *arena, bytes reply)
     return body;
 }
 
-status control_post(struct arena *arena, const char *directory, const char *page)
+static bool send_whole(int fd, bytes content)
 {
-    const char *request = arena_format(arena,
-                                       "POST %s HTTP/1.1\r\nHost: control\r\n"
-                                       "Content-Length: 0\r\nConnection: close\r\n\r\n",
-                                       page);
+    while (content.len > 0) {
+        ssize_t done = send(fd, content.data, content.len, MSG_NOSIGNAL);
+        if (done < 0 && errno != EINTR)
+            return false;
+        content = bytes_from(content, done > 0 ? (size_t)done : 0);
+    }
+    return true;
+}
+
+bool control_is_served(struct arena *arena, const char *directory)
+{
+    int fd;
+
+    if (connect_to(arena, directory, &fd).code != OK)
+        return false;
+    close(fd);
+    return true;
+}
+
+status control_send(struct arena *arena, const char *directory, const char *page, bytes body,
+                    bytes *reply_out)
+{
+    const char *head = arena_format(arena,
+                                    "POST %s HTTP/1.1\r\nHost: control\r\n"
+                                    "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+                                    page, body.len);
     bytes reply;
     status s;
     int fd;
 
-    if (!request)
+    *reply_out = BYTES_NONE;
+    if (!head)
         return arena_exhausted(arena);
     TRY(connect_to(arena, directory, &fd));
-    if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request)) {
+    if (!send_whole(fd, bytes_of_text(head)) || !send_whole(fd, body)) {
         s = failure(arena, directory, errno);
         goto done;
     }
     TRY_GOTO(read_reply(arena, fd, &reply), done);
-    if (bytes_starts_with(reply, BYTES_LITERAL("HTTP/1.1 200 ")))
+    if (bytes_starts_with(reply, BYTES_LITERAL("HTTP/1.1 200 "))) {
+        *reply_out = body_of(reply);
         goto done;
+    }
     bytes reason = reply.len > 0 ? refusal_of(arena, reply)
                                  : BYTES_LITERAL("it went away without a reply");
     s = status_fail(arena, IO_ERROR, "the server of %s refused %s: %.*s", directory, page,
@@ -147,4 +177,11 @@ status control_post(struct arena *arena, const char *directory, const char *page
 done:
     close(fd);
     return s;
+}
+
+status control_post(struct arena *arena, const char *directory, const char *page)
+{
+    bytes reply;
+
+    return control_send(arena, directory, page, BYTES_NONE, &reply);
 }

@@ -16,4 +16,10 @@ void control_remove(const char *directory);
  * directory open; what the server refuses is IO_ERROR with its reason. */
 MUST_USE status control_post(struct arena *arena, const char *directory, const char *page);
 
+/* The same with a body, and the body of the reply, in the arena. */
+MUST_USE status control_send(struct arena *arena, const char *directory, const char *page,
+                             bytes body, bytes *reply_out);
+/* Does a server answer there? */
+bool control_is_served(struct arena *arena, const char *directory);
+
 #endif

@@ -3,6 +3,11 @@
  *   TO/{database}/{collection}.jsonl           a document in each line, types that JSON lacks in extended notation
  *   TO/{database}/{collection}.bson            the documents one behind the other, as mongodump has them
  *   TO/{database}/{collection}.metadata.json   options and indexes, as mongorestore reads them
+ *   TO/{database}/{collection}.times           a line for each document: the second of its last write, for an import
+ *
+ *   line = second [ " id" / " made" ] "\n"
+ *
+ * A document is known by its _id; with " id", by its id; with " made" the same, and its _id was put in front by the export.
  *
  * All collections are of one instant: that of the request. Bytes of names that a file cannot have are written as %
  * and two digits. A name that is too long for a file is cut and ends in "%24" and a checksum of the whole;
@@ -13,6 +18,7 @@
 #include "server/export.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -111,11 +117,12 @@ static void append_with_id(struct buffer *out, bytes document)
     document_end(out, begun);
 }
 
-static status render(struct exporting *exporting, bytes document, bytes *out)
+static status render(struct exporting *exporting, bytes document, bytes *out, bool *is_made_out)
 {
     struct buffer text = buffer_in(exporting->arena);
     struct value id;
 
+    *is_made_out = false;
     if (exporting->order->format == EXPORT_JSON) {
         json_write(&text, document);
         buffer_append_byte(&text, '\n');
@@ -124,21 +131,43 @@ static status render(struct exporting *exporting, bytes document, bytes *out)
     *out = document;
     if (document_find(document, "_id", &id))
         return STATUS_OK;
+    *is_made_out = true;
     append_with_id(&text, document);
     return buffer_finish(&text, out);
 }
 
-static status write_document(struct exporting *exporting, struct scan *scan, FILE *file,
-                             const char *path)
+static bool is_known_by_id(struct exporting *exporting, const struct collection *collection,
+                           const struct document *document)
+{
+    struct document_key key;
+    struct value id;
+
+    return document_find(document->bson, "_id", &id) &&
+           document_key_make(exporting->arena, collection, document->bson, id, &key).code == OK &&
+           bytes_equal(key.id, document->key.id);
+}
+
+struct targets {
+    struct target documents, times;
+};
+
+static status write_document(struct exporting *exporting, const struct collection *collection,
+                             struct scan *scan, const struct targets *targets)
 {
     arena_position mark = arena_mark(exporting->arena);
     struct document document;
     bytes rendered;
+    bool is_made;
 
     TRY(scan_document(scan, &document));
-    status s = render(exporting, document.bson, &rendered);
-    if (s.code == OK && fwrite(rendered.data, 1, rendered.len, file) != rendered.len)
-        s = file_failure(exporting->arena, path, errno);
+    const char *known_by = is_known_by_id(exporting, collection, &document) ? "" : " id";
+    status s = render(exporting, document.bson, &rendered, &is_made);
+    if (s.code == OK &&
+        fwrite(rendered.data, 1, rendered.len, targets->documents.file) != rendered.len)
+        s = file_failure(exporting->arena, targets->documents.path, errno);
+    if (s.code == OK && fprintf(targets->times.file, "%" PRId64 "%s\n", document.written_at_s,
+                                is_made ? " made" : known_by) < 0)
+        s = file_failure(exporting->arena, targets->times.path, errno);
     if (s.code == OK) {
         exporting->result->documents++;
         exporting->result->bytes += document.bson.len;
@@ -151,7 +180,7 @@ static status write_document(struct exporting *exporting, struct scan *scan, FIL
 }
 
 static status write_documents(struct exporting *exporting, const struct collection *collection,
-                              FILE *file, const char *path)
+                              const struct targets *targets)
 {
     const struct scan_spec all = { 0 };
     struct scan_row row;
@@ -160,7 +189,7 @@ static status write_documents(struct exporting *exporting, const struct collecti
 
     TRY(scan_open(&exporting->request, collection, &all, &scan));
     while (s.code == OK && scan_next(scan, &row))
-        s = write_document(exporting, scan, file, path);
+        s = write_document(exporting, collection, scan, targets);
     if (s.code == OK)
         s = scan_status(scan);
     scan_close(scan);
@@ -208,14 +237,16 @@ static status export_collection(struct exporting *exporting, const struct collec
 {
     const bool is_json = exporting->order->format == EXPORT_JSON;
     const char *directory;
-    struct target target;
+    struct targets targets;
 
     TRY(make_path(exporting, collection, NULL, &directory));
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
         return file_failure(exporting->arena, directory, errno);
-    TRY(open_file(exporting, collection, is_json ? ".jsonl" : ".bson", &target));
-    TRY(close_file(exporting, &target,
-                   write_documents(exporting, collection, target.file, target.path)));
+    TRY(open_file(exporting, collection, is_json ? ".jsonl" : ".bson", &targets.documents));
+    status s = open_file(exporting, collection, ".times", &targets.times);
+    if (s.code == OK)
+        s = close_file(exporting, &targets.times, write_documents(exporting, collection, &targets));
+    TRY(close_file(exporting, &targets.documents, s));
     exporting->result->collections++;
     return write_metadata(exporting, collection);
 }

@@ -8,6 +8,7 @@
 #include "server/pages.h"
 #include "base/limits.h"
 #include "server/checkpoint.h"
+#include "server/import.h"
 
 #include <inttypes.h>
 
@@ -16,8 +17,9 @@ typedef status page_function(struct pages *pages, struct http_exchange *exchange
 /* Who may see a page. */
 enum audience {
     EVERYBODY,
-    TESTERS, /* with --test-commands, from this machine */
-    OWNER,   /* who can open the socket in the data directory */
+    TESTERS,      /* with --test-commands, from this machine */
+    OWNER,        /* who can open the socket in the data directory */
+    OWNER_WRITES, /* the same, for documents, which the audit log does not tell of */
 };
 
 struct page {
@@ -73,6 +75,11 @@ static unsigned http_status_of(status_code code)
     return 500;
 }
 
+static bool is_for_owner(const struct page *page)
+{
+    return page->audience == OWNER || page->audience == OWNER_WRITES;
+}
+
 static bool is_method(const struct page *page, const struct http_request *request)
 {
     bytes method = request->is_head ? BYTES_LITERAL("GET") : request->method;
@@ -107,7 +114,7 @@ static void run_page(const struct page *page, struct pages *pages, struct http_e
     if (s.code != OK)
         exchange->reply = http_reply_error(exchange->arena, http_status_of(s.code), "%s",
                                            s.message);
-    if (page->audience != EVERYBODY)
+    if (page->audience != EVERYBODY && page->audience != OWNER_WRITES)
         tell_audit(page, pages, exchange);
 }
 
@@ -115,7 +122,7 @@ static bool is_at(const struct page *page, const struct pages *pages, bytes path
 {
     return bytes_equal(path, bytes_of_text(page->path)) &&
            (page->audience != TESTERS || pages->has_test_commands) &&
-           (page->audience != OWNER || pages->is_for_owner);
+           (!is_for_owner(page) || pages->is_for_owner);
 }
 
 bool pages_knows(bytes path)
@@ -160,10 +167,10 @@ enum http_answer pages_handle(void *context, struct http_exchange *exchange)
 void pages_describe(struct buffer *out)
 {
     for (size_t i = 0; i < ARRAY_COUNT(table); i++)
-        buffer_append_format(out, "  %-4s %-22s %s%s\n", table[i].method, table[i].path,
+        buffer_append_format(out, "  %-4s %-26s %s%s\n", table[i].method, table[i].path,
                              table[i].help,
                              table[i].audience == TESTERS ? " (only with --test-commands)"
-                             : table[i].audience == OWNER ? " (only on the socket DIR/control)"
+                             : is_for_owner(&table[i])    ? " (only on the socket DIR/control)"
                                                           : "");
 }
 
@@ -277,4 +284,18 @@ static status page_confirm_clock(struct pages *pages, struct http_exchange *exch
     exchange->reply.status = 200;
     exchange->reply.body = BYTES_LITERAL("{}");
     return STATUS_OK;
+}
+
+static status page_import(struct pages *pages, struct http_exchange *exchange)
+{
+    const struct import_site site = { .engine = pages->engine, .mongo = pages->mongo };
+    struct import_outcome outcome;
+
+    if (!block_begin())
+        return status_of(BUSY, "too many requests wait; try again");
+    status s = import_apply(&site, exchange->arena, exchange->request->body, &outcome);
+    block_end();
+    TRY(s);
+    exchange->reply.status = 200;
+    return import_render(exchange->arena, &outcome, &exchange->reply.body);
 }

@@ -6,6 +6,8 @@
 #include "engine/engine.h"
 #include "front/front.h"
 
+struct mongo;
+
 /* Context of pages_handle; borrowed. */
 struct pages {
     struct engine *engine;
@@ -13,6 +15,7 @@ struct pages {
     bool has_test_commands;
     bool is_for_owner;     /* asked over the socket in the data directory */
     const char *directory; /* of the data; NULL: in memory */
+    struct mongo *mongo;   /* for imports; NULL: not served */
 };
 
 /* The path belongs to the server, there is a page or none; everything else may go to a face. */

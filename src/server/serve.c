@@ -130,6 +130,7 @@ static status open_faces(struct house *house, const struct config *config, struc
     config_wipe_keys(config);
     if (config->has_mongo)
         TRY(mongo_open(&mongo, arena, &faces->mongo));
+    faces->owner_pages.mongo = faces->mongo;
     return open_tls(config, arena, &faces->tls);
 }
 

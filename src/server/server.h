@@ -14,6 +14,7 @@
 #include "server/control.h"
 #include "server/export.h"
 #include "server/house.h"
+#include "server/import.h"
 #include "server/offer.h"
 #include "server/pages.h"
 #include "server/serve.h"

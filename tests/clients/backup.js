@@ -6,7 +6,7 @@ const { spawn, spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const http = require("node:http");
 const path = require("node:path");
-const { MongoClient } = require("mongodb");
+const { MongoClient, BSON } = require("mongodb");
 const { test, equal, ok, matches, run } = require("./support/check");
 const { start, stopAll, temporaryDirectory, MAYFLY } = require("./support/server");
 
@@ -274,7 +274,6 @@ test("a stopped server is copied from its files, and a missing one is said to be
 
 // What a restore would do, by the client alone: options, documents, indexes.
 async function restoreFiles(client, directory) {
-    const { BSON } = require("mongodb");
     for (const database of fs.readdirSync(directory)) {
         for (const name of fs.readdirSync(path.join(directory, database)).filter((n) => n.endsWith(".bson"))) {
             const file = path.join(directory, database, name.slice(0, -5));
@@ -310,7 +309,7 @@ test("what is exported as BSON is the same again when it is put in", async () =>
     equal([done.code, done.err], [0, ""]);
     matches(done.out, /3 collections, 3 documents/);
     equal(fs.readdirSync(path.join(to, "m")).sort(), [
-        "a%2Fb%25c.bson", "a%2Fb%25c.metadata.json", "empty.bson", "empty.metadata.json"]);
+        "a%2Fb%25c.bson", "a%2Fb%25c.metadata.json", "a%2Fb%25c.times", "empty.bson", "empty.metadata.json", "empty.times"]);
     const about = JSON.parse(fs.readFileSync(path.join(to, "d", "items.metadata.json"), "utf8"));
     equal([about.mayfly.defaultTtl, about.mayfly.partitionPaths], [60, ["pk"]]);
     const other = await start({ options: MONGO });
@@ -345,6 +344,149 @@ test("an export as JSON has a living document in each line", async () => {
     equal(mayfly("export", "--data", server.data, "--to", to, "--format", "xml").code, 2);
 });
 
+// Everything that clients of both protocols can see of it.
+async function seen(server) {
+    const mongo = await withMongo(server, async (client) => ({
+        odd: await client.db("m").collection("a/b%c").find({}, { promoteValues: false }).sort({ _id: 1 }).toArray(),
+        indexes: await client.db("m").collection("a/b%c").indexes(),
+        empty: (await client.db("m").listCollections({ name: "empty" }).toArray())[0].options,
+        view: (await client.db("m").listCollections({ name: "seen" }).toArray())[0].options,
+    }));
+    const { resource } = await server.client().database("d").container("items").read();
+    const { resources } = await server.client().database("d").container("items").items.query("SELECT * FROM c ORDER BY c.id").fetchAll();
+    const own = ({ _rid, _etag, _self, _ts, _lsn, ...rest }) => rest;
+    const policy = { partitionKey: resource.partitionKey, defaultTtl: resource.defaultTtl, indexing: resource.indexingPolicy,
+        unique: resource.uniqueKeyPolicy };
+    return { ...mongo, policy, items: resources.map(own), stamps: resources.map((item) => item._ts) };
+}
+
+async function fillForExport(server) {
+    const { database } = await server.client().databases.create({ id: "d" });
+    const { container } = await database.containers.create({
+        id: "items", partitionKey: "/pk", defaultTtl: 600, uniqueKeyPolicy: { uniqueKeys: [{ paths: ["/u"] }] },
+        indexingPolicy: { indexingMode: "consistent", includedPaths: [{ path: "/*" }], excludedPaths: [{ path: "/no/*" }] } });
+    await container.items.create({ id: "one", pk: 1, u: 1, list: [1.5, null, { deep: "x" }] });
+    await container.items.create({ id: "odd", _id: "not the key", pk: 2, u: 2 });
+    await container.items.create({ id: "short", pk: 1, u: 3, ttl: 100 });
+    await container.items.create({ id: "never", pk: 1, u: 4, ttl: -1 });
+    await withMongo(server, async (client) => {
+        const odd = client.db("m").collection("a/b%c");
+        await odd.insertMany([
+            { _id: 1, at: new Date(4e12), long: BSON.Long.fromString("9007199254740993"), big: BSON.Decimal128.fromString("1.50") },
+            { _id: { deep: [1] }, bytes: Buffer.from("x"), re: /a/i, id: "own", when: new BSON.Timestamp({ t: 5, i: 6 }) },
+            { _id: new BSON.ObjectId("0102030405060708090a0b0c"), at: new Date(), text: "a\u0000\n\u2028" },
+        ]);
+        await odd.createIndex({ at: 1 }, { expireAfterSeconds: 1e9, name: "gone" });
+        await odd.createIndex({ long: -1 }, { unique: true, sparse: true });
+        await client.db("m").createCollection("empty", { capped: true, size: 4096 });
+        await client.db("m").createCollection("seen", { viewOn: "a/b%c", pipeline: [{ $match: { _id: 1 } }] });
+    });
+}
+
+test("what is exported comes back equal by an import, in both formats, with its deadlines", async () => {
+    const server = await start({ options: MONGO });
+    await fillForExport(server);
+    await server.advance(60000);
+    const before = await seen(server);
+    equal(before.items.length, 4);
+    const at = await server.advance(0);
+    for (const format of ["bson", "json"]) {
+        const to = path.join(temporaryDirectory(), "out");
+        equal(mayfly("export", "--data", server.data, "--to", to, "--format", format).code, 0);
+        // Into a server that runs; its clock is moved to that of the other, so that deadlines can be compared.
+        const other = await start({ options: MONGO });
+        await other.advance(at - (await other.advance(0)));
+        const done = mayfly("import", "--data", other.data, "--from", to);
+        equal([done.code, done.err], [0, ""]);
+        matches(done.out, /4 new collections, 7 documents, 0 replaced, 0 kept as they were, 0 already expired/);
+        equal(await seen(other), before, format);
+        const again = mayfly("import", "--data", other.data, "--from", to, "--existing", "keep");
+        matches(again.out, /0 new collections, 0 documents, 0 replaced, 7 kept/);
+        const replaced = mayfly("import", "--data", other.data, "--from", to, "--existing", "replace");
+        matches(replaced.out, /0 documents, 7 replaced/);
+        equal((await seen(other)).stamps, before.stamps, "replaced with the same times");
+        const refused = mayfly("import", "--data", other.data, "--from", to);
+        equal(refused.code, 1);
+        matches(refused.err, /items\.\w+: (line|offset) \d+: a document with its key is there already; say --existing/);
+        // The same item dies here at the same second as there.
+        await other.advance(40000);
+        equal((await seen(other)).items.map((item) => item.id), ["never", "odd", "one"]);
+        equal(await other.stop(), 0);
+        // Into a directory that nobody serves, and which does not exist yet; some have died meanwhile.
+        const data = path.join(temporaryDirectory(), "data");
+        const stopped = mayfly("import", "--data", data, "--from", to);
+        equal([stopped.code, stopped.err.replace(/^.* (info|warning) .*\n/gm, "")], [0, ""]);
+        equal(mayfly("check", "--data", data).code, 0);
+        const opened = await start({ options: MONGO, data });
+        const ids = (await seen(opened)).items.map((item) => item.id);
+        ok(ids.includes("never") && ids.includes("one"), ids.join());
+        await opened.advance(3600 * 1000);
+        equal((await seen(opened)).items.map((item) => item.id), ["never"]);
+        const late = mayfly("import", "--data", opened.data, "--from", to, "--existing", "replace");
+        matches(late.out, /3 already expired/);
+        equal((await seen(opened)).items.map((item) => item.id), ["never"], "the dead do not come back");
+        equal(await opened.stop(), 0);
+    }
+    equal(await server.stop(), 0);
+});
+
+test("an import tells file and line or offset of what it cannot read, and keeps what was before", async () => {
+    const server = await start({ options: MONGO });
+    const from = temporaryDirectory();
+    fs.mkdirSync(path.join(from, "m"));
+    const write = (name, content) => fs.writeFileSync(path.join(from, "m", name), content);
+    const clear = () => fs.readdirSync(path.join(from, "m")).forEach((name) => fs.rmSync(path.join(from, "m", name)));
+    const refused = (pattern) => {
+        const done = mayfly("import", "--data", server.data, "--from", from, "--existing", "keep");
+        equal(done.code, 1, done.out);
+        matches(done.err, pattern);
+        clear();
+        return done;
+    };
+    write("c.jsonl", '{"_id":1}\n\n{"_id":2\n');
+    matches(refused(/c\.jsonl: line 3: JSON offset 8: expected/).out, /stopped in the middle.* 1 documents/);
+    write("c.jsonl", '{"_id":2}\n{"at":{"$date":"soon"}}\n');
+    refused(/c\.jsonl: line 2: "\$date" expects/);
+    write("c.jsonl", '{"a":1}\n');
+    refused(/line 1: it has neither an _id nor a text as id/);
+    const one = BSON.serialize({ _id: 3 });
+    write("c.bson", Buffer.concat([one, one.subarray(0, 9)]));
+    refused(/c\.bson: offset 14: the file ends in the middle/);
+    write("c.bson", Buffer.concat([BSON.serialize({ _id: 4 }), Buffer.from("not bson at all")]));
+    refused(/offset 14: a document of \d+ bytes cannot be/);
+    write("c.jsonl", '{"_id":5}\n{"_id":6}\n');
+    write("c.times", "1700000000\n");
+    refused(/line 2: the file \.times beside it has no line/);
+    write("c.jsonl", '{"_id":7}\n');
+    write("c.times", "1700000000\n1700000000\n");
+    refused(/it was cut off/);
+    write("c.bson.gz", "x");
+    refused(/unpack it first/);
+    write("bad.metadata.json", '{"indexes":[{"key":{"a":"sideways"},"name":"a"}]}');
+    refused(/bad\.metadata\.json: /);
+    // As mongodump has it, with indexes and options in canonical notation.
+    write("theirs.metadata.json", JSON.stringify({
+        options: { validator: { a: { $exists: true } } }, collectionName: "theirs", type: "collection", uuid: "0",
+        indexes: [{ v: { $numberInt: "2" }, key: { _id: { $numberInt: "1" } }, name: "_id_", ns: "m.theirs" },
+            { v: { $numberInt: "2" }, key: { at: { $numberInt: "1" } }, name: "at_1", ns: "m.theirs", expireAfterSeconds: { $numberInt: "60" } }] }));
+    write("theirs.bson", Buffer.concat([BSON.serialize({ _id: 1, a: 1, at: new Date() }), BSON.serialize({ _id: 2, at: new Date(0) })]));
+    write("cosmos.jsonl", '{"id":"x","_rid":"a","_self":"b","_etag":"c","_attachments":"d","_ts":1700000000,"v":1}\n');
+    const done = mayfly("import", "--data", server.data, "--from", from);
+    equal([done.code, done.err], [0, ""]);
+    matches(done.out, /2 new collections, 2 documents, .* 1 already expired/);
+    await withMongo(server, async (client) => {
+        const m = client.db("m");
+        equal((await m.collection("c").find().sort({ _id: 1 }).toArray()).map((each) => each._id), [1, 2, 3, 4, 5, 7]);
+        equal((await m.collection("theirs").indexes()).map((each) => [each.name, each.expireAfterSeconds]), [["_id_", undefined], ["at_1", 60]]);
+        equal((await m.collection("theirs").find().toArray()).map((each) => each._id), [1]);
+        equal(await m.collection("cosmos").findOne(), { _id: "x", id: "x", v: 1 });
+    });
+    equal(mayfly("import", "--data", server.data).code, 2);
+    equal(mayfly("import", "--data", server.data, "--from", from, "--existing", "maybe").code, 2);
+    equal(mayfly("import", "--data", server.data, "--from", path.join(from, "absent")).code, 1);
+    equal(await server.stop(), 0);
+});
+
 test("names that are too long for a file are cut, and an export that failed is marked", async () => {
     const server = await start({ options: MONGO });
     const names = ["l".repeat(245), "%".repeat(100), `${"é".repeat(110)}x`, `${"%".repeat(99)}x`, "m".repeat(230)];
@@ -365,6 +507,13 @@ test("names that are too long for a file are cut, and an export that failed is m
     equal(spawnSync("sh", ["-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "sh", MAYFLY, ...words]).status, 1);
     ok(fs.readdirSync(failed).includes("UNFINISHED"), fs.readdirSync(failed).join());
     matches(mayfly(...words).err, /did not come to its end; remove it/);
+    matches(mayfly("import", "--data", server.data, "--from", failed).err, /did not come to its end; export again/);
+    const other = path.join(temporaryDirectory(), "data");
+    equal(mayfly("import", "--data", other, "--from", to).code, 0);
+    const reopened = await start({ options: MONGO, data: other });
+    await withMongo(reopened, async (client) =>
+        equal((await client.db("m").listCollections().toArray()).map((each) => each.name).sort(), [...names].sort()));
+    equal(await reopened.stop(), 0);
     equal(await server.stop(), 0);
 });
 

@@ -1,10 +1,10 @@
 /* Dump: what a collection is, as the tools of this protocol keep it beside its documents.
  *
  *   { options: {...}, indexes: [ as listIndexes has them ], collectionName, type: "collection" | "timeseries" | "view",
- *     mayfly: { defaultTtl?, partitionPaths?: [...], options?: {...} } }
+ *     mayfly: { defaultTtl?, partitionPaths?: [...], options?: {...}, definition } }
  *
  * `mayfly` has what this protocol does not know: the time to live of the collection, its partition key, and what the
- * other face keeps.
+ * other face keeps, for people to read; and all of it as the engine describes it, for an import.
  *
  * Threads: any; pure apart from the arena. */
 #include "front/mongo/create.h"
@@ -27,7 +27,8 @@ static void append_indexes(struct buffer *out, const struct index_spec *specs, s
     document_end(out, list);
 }
 
-static void append_own(struct buffer *out, const struct collection_definition *definition)
+static void append_own(struct buffer *out, const struct collection_definition *definition,
+                       bytes description)
 {
     size_t own = reply_begin(out, "mayfly");
     char room[REPLY_INDEX_BYTES];
@@ -42,6 +43,7 @@ static void append_own(struct buffer *out, const struct collection_definition *d
     }
     if (definition->options.len > 0)
         reply_document(out, "options", definition->options);
+    reply_binary(out, "definition", 0, description);
     document_end(out, own);
 }
 
@@ -52,8 +54,9 @@ status mongo_describe_collection(struct arena *arena, const struct collection *c
     struct command command = { .arena = arena };
     struct index_spec *specs;
     size_t count;
-    bytes described;
+    bytes described, description;
 
+    TRY(collection_describe(arena, collection, &description));
     TRY(index_spec_list(&command, collection, &specs, &count));
     size_t begun = document_begin(&document);
     size_t options = reply_begin(&document, "options");
@@ -65,7 +68,7 @@ status mongo_describe_collection(struct arena *arena, const struct collection *c
                keep_is_view(collection) ? "view"
                : series_is(collection)  ? "timeseries"
                                         : "collection");
-    append_own(&document, &collection->definition);
+    append_own(&document, &collection->definition, description);
     document_end(&document, begun);
     TRY(buffer_finish(&document, &described));
     json_write(out, described);

@@ -42,6 +42,10 @@ bool mongo_index_predicate(void *context, bytes predicate, bytes document);
 /* Options and indexes of a collection as JSON, as the tools of this protocol keep them beside its documents. */
 MUST_USE status mongo_describe_collection(struct arena *arena, const struct collection *collection,
                                           struct buffer *out);
+/* A new collection from such a description (or one of another program) as a document: its options and indexes. INVALID
+ * with what was wrong. */
+MUST_USE status mongo_define_collection(struct mongo *face, struct arena *arena, bytes database,
+                                        bytes name, bytes metadata);
 /* A database that is not for clients: it keeps users and permissions. */
 bool mongo_is_hidden(bytes database);
 
