@@ -45,10 +45,12 @@ void memory_ahead(void)
 /* A large piece comes from the system page by page as it is touched, so it is asked for in large pages. */
 static void *take_apart(size_t size)
 {
-    void *piece = aligned_alloc(LARGE_PAGE_BYTES, size);
+    void *piece;
 
-    if (piece)
-        (void)madvise(piece, size, MADV_HUGEPAGE);
+    /* Unlike aligned_alloc() it takes sizes that are no multiple of the alignment. */
+    if (posix_memalign(&piece, LARGE_PAGE_BYTES, size) != 0)
+        return NULL;
+    (void)madvise(piece, size, MADV_HUGEPAGE);
     return piece;
 }
 
