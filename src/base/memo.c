@@ -102,11 +102,11 @@ static bool has_key(const struct place *place, const struct memo_key *key)
     return true;
 }
 
-/* False if the place was written since `before`. */
-static bool copy_words(const struct place *place, uint64_t before, struct arena *arena, bytes *out)
+/* False if the place was written since `before`, or if there is no room. */
+static bool append_words(const struct place *place, uint64_t before, struct buffer *out)
 {
     const size_t len = get(&place->len);
-    uint8_t *copy = len <= MEMO_BYTES ? arena_try_take(arena, len + 7) : NULL;
+    uint8_t *copy = len <= MEMO_BYTES ? buffer_reserve(out, len + 7) : NULL;
 
     if (!copy)
         return false;
@@ -114,26 +114,36 @@ static bool copy_words(const struct place *place, uint64_t before, struct arena 
         const uint64_t word = get(&place->words[i]);
         memcpy(copy + 8 * i, &word, 8);
     }
-    *out = bytes_of(copy, len);
-    return get(&place->writing) == before;
+    if (get(&place->writing) != before)
+        return false;
+    out->len += len;
+    return true;
 }
 
-bool memo_find(const struct memo *memo, const struct memo_key *key, struct arena *arena, bytes *out)
+bool memo_append(const struct memo *memo, const struct memo_key *key, struct buffer *out)
 {
     const size_t number = pair_of(memo, key->words[0]);
     const struct place *pair = memo->places[number];
 
-    *out = BYTES_NONE;
     for (size_t i = 0; i < 2; i++) {
         const uint32_t tag = atomic_load_explicit(&memo->marks[number].tags[i],
                                                   memory_order_relaxed);
         if (tag != tag_of(key->words[0]))
             continue;
         const uint64_t before = get(&pair[i].writing);
-        if (before % 2 == 0 && has_key(&pair[i], key) && copy_words(&pair[i], before, arena, out))
+        if (before % 2 == 0 && has_key(&pair[i], key) && append_words(&pair[i], before, out))
             return true;
     }
     return false;
+}
+
+bool memo_find(const struct memo *memo, const struct memo_key *key, struct arena *arena, bytes *out)
+{
+    struct buffer copy = buffer_in(arena);
+    const bool is_found = memo_append(memo, key, &copy);
+
+    *out = is_found ? bytes_of(copy.data, copy.len) : BYTES_NONE;
+    return is_found;
 }
 
 /* ---- keeping -------------------------------------------------------------------------------------- */

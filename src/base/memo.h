@@ -4,6 +4,7 @@
 #define BASE_MEMO_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/bytes.h"
 
 enum { MEMO_BYTES = 976 }; /* longer ones are not kept */
@@ -22,6 +23,8 @@ void memo_close(struct memo *memo);
 /* In the arena. */
 bool memo_find(const struct memo *memo, const struct memo_key *key, struct arena *arena,
                bytes *out);
+/* Or behind what the buffer holds. */
+bool memo_append(const struct memo *memo, const struct memo_key *key, struct buffer *out);
 void memo_keep(struct memo *memo, const struct memo_key *key, bytes text);
 /* Was a key of this hash met lately? From now on it was. For those who keep only what comes a second time. */
 bool memo_has_met(struct memo *memo, uint64_t hash);

@@ -439,6 +439,11 @@ status scan_document(struct scan *scan, struct document *out)
     return STATUS_OK;
 }
 
+void scan_document_known(const struct scan *scan)
+{
+    metrics_add(scan->request->engine->metrics, METRIC_documents_read_total, 1);
+}
+
 bytes scan_position(const struct scan *scan)
 {
     return scan->is_by_slot ? BYTES_NONE : bytes_from(scan->key, scan->prefix_len);

@@ -361,6 +361,13 @@ status cursor_load(struct cursor *c)
     return STATUS_OK;
 }
 
+void cursor_count_known(struct cursor *c)
+{
+    scan_document_known(c->scan);
+    c->explain->documents++;
+    c->explain->loaded_bytes += c->row.body_len;
+}
+
 /* ---- positions -------------------------------------------------------------------------------------- */
 
 static const struct document_key *key_of(const struct cursor *c)

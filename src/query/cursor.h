@@ -42,6 +42,8 @@ void cursor_begin_at(struct cursor *cursor, size_t number, bytes from);
 /* The next living document; its key is known then, its content after cursor_load. */
 MUST_USE status cursor_next(struct cursor *cursor, bool *has_out);
 MUST_USE status cursor_load(struct cursor *cursor);
+/* It was given without that, which counts the same. */
+void cursor_count_known(struct cursor *cursor);
 /* Where it stands, for `after`; in `arena`. */
 MUST_USE status cursor_position(const struct cursor *cursor, struct arena *arena, bytes *out);
 /* The encoded value under which the index has this document. */

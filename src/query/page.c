@@ -16,6 +16,8 @@
 
 /* How many rows a full page looks ahead to find out that it was the last. */
 enum { LOOK_AHEAD_ROWS = 64 };
+/* Where so many documents in a row were not known, the others will not be either. */
+enum { UNKNOWN_MAX = 2 };
 
 int64_t run_time(const struct run *run)
 {
@@ -105,6 +107,19 @@ static status begin_plan(struct run *run)
     return run_open_cursor(run);
 }
 
+/* Does a row need its document for nothing but to be given as a whole, to somebody who may know it? */
+static bool may_stay_unread(const struct run *run)
+{
+    const struct expression *output = run->query->output;
+    const enum query_access access = run->plan.choice.access;
+
+    return run->source->known_sink && run->source->whole_sink && run->state.mode == MODE_STREAM &&
+           (access == ACCESS_INDEX || access == ACCESS_KEYS) &&
+           (!run->query->where || run->plan.is_decided) && run->query->binding_count == 0 &&
+           output->kind == EXPRESSION_VARIABLE && output->number == 0 && run->plan.needs_document &&
+           !run->source->request->transaction;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
 bool run_is_worn_out(const struct run *run)
@@ -137,10 +152,12 @@ static status next_document(struct run *run, bool *has_out)
     times->lookup += found - begun;
     if (!*has_out)
         return STATUS_OK;
-    if (run->plan.needs_document)
+    run->is_unread = run->may_stay_unread && run->unknown < UNKNOWN_MAX && run->state.skip == 0;
+    const bool is_needed = run->plan.needs_document && !run->is_unread;
+    if (is_needed)
         TRY(cursor_load(&run->cursor));
     times->loading += run_time(run) - found;
-    run_bind(run, run->plan.needs_document ? &run->cursor.document : NULL);
+    run_bind(run, is_needed ? &run->cursor.document : NULL);
     return STATUS_OK;
 }
 
@@ -202,9 +219,40 @@ static bool is_whole_document(const struct run *run)
            output->kind == EXPRESSION_VARIABLE && output->number == 0;
 }
 
-status run_give(struct run *run)
+/* What has been given counts. */
+static void count_output(struct run *run, size_t len, int64_t begun)
 {
     struct query_explain *explain = &run->page->explain;
+
+    explain->times.output += run_time(run) - begun;
+    if (run->state.remaining != QUERY_UNLIMITED)
+        run->state.remaining--;
+    explain->output_count++;
+    explain->output_bytes += len;
+}
+
+/* Gives a row that was not read, or reads it. */
+static status give_unread(struct run *run, bool *is_given_out)
+{
+    int64_t begun = run_time(run);
+    size_t len;
+
+    run->is_unread = false;
+    *is_given_out = run->source->known_sink(run->context, &run->cursor.row, &len);
+    run->unknown = *is_given_out ? 0 : run->unknown + 1;
+    if (*is_given_out) {
+        cursor_count_known(&run->cursor);
+        count_output(run, len, begun);
+        return STATUS_OK;
+    }
+    TRY(cursor_load(&run->cursor));
+    run->page->explain.times.loading += run_time(run) - begun;
+    evaluation_bind(&run->evaluation, &run->cursor.document);
+    return STATUS_OK;
+}
+
+static status give_read(struct run *run)
+{
     const bool is_whole = is_whole_document(run);
     struct value row = { .type = VALUE_DOCUMENT };
     size_t len = 0;
@@ -224,12 +272,17 @@ status run_give(struct run *run)
         TRY(run->source->whole_sink(run->context, run->evaluation.document, &len));
     else
         TRY(run->sink(run->context, row, &len));
-    explain->times.output += run_time(run) - begun;
-    if (run->state.remaining != QUERY_UNLIMITED)
-        run->state.remaining--;
-    explain->output_count++;
-    explain->output_bytes += len;
+    count_output(run, len, begun);
     return STATUS_OK;
+}
+
+status run_give(struct run *run)
+{
+    bool is_given = false;
+
+    if (run->is_unread)
+        TRY(give_unread(run, &is_given));
+    return is_given ? STATUS_OK : give_read(run);
 }
 
 bool run_is_full(const struct run *run)
@@ -328,6 +381,7 @@ static status run_page(struct run *run, bytes state)
     TRY(begin_state(run, state));
     TRY(begin_plan(run));
     TRY(evaluation_open(&run->evaluation, run->query, run->arena));
+    run->may_stay_unread = may_stay_unread(run);
     TRY(run_sift(run));
     status s = run_mode(run);
     if (s.code == OK && !run->is_finished)

@@ -50,6 +50,9 @@ struct query_meaning {
 /* Gets a row that is a whole document, as it is stored; says how many bytes it made of it. */
 typedef status query_document_sink(void *context, const struct document *document, size_t *len_out);
 
+/* Gives the whole document of a row that was not read, if what that write has made is known. */
+typedef bool query_known_sink(void *context, const struct scan_row *row, size_t *len_out);
+
 struct query_source {
     /* The documents of a collection ... */
     struct request *request;
@@ -61,6 +64,8 @@ struct query_source {
     /* Is given rows that are whole documents in place of the sink, with the same context, and shows what decoration
      * would; so nobody has to join stored and shown fields first. NULL: the sink gets all rows. */
     query_document_sink *whole_sink;
+    /* Is asked before such a document is read, if nothing else of the query needs it. May be NULL. */
+    query_known_sink *known_sink;
     /* ... or a list in memory. Without a request, the arena is said here. */
     struct arena *arena;
     const struct query_item *items;

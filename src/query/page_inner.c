@@ -148,6 +148,7 @@ static status run_over_documents(struct work *work, const struct query *query,
     struct query_source source = *work->run->source;
 
     source.whole_sink = NULL; /* it belongs to the outermost sink */
+    source.known_sink = NULL;
     TRY(query_run_page(query, &source, page->limits, page->page->state, page->sink, page->context,
                        page->page));
     TRY(arena_copy(work->notes, page->page->explain.path, &page->page->explain.path));

@@ -178,13 +178,13 @@ status planner_add_filters(struct planner *p)
     return STATUS_OK;
 }
 
-status planner_order_index(struct planner *p, const struct constraint *scalars, bytes *path_out,
+status planner_order_index(struct planner *p, const struct expression *by, bytes *path_out,
                            const struct index **out)
 {
     const struct collection *collection = p->source->collection;
 
     *out = NULL;
-    TRY(pattern_of(p, scalars, path_out));
+    TRY(planner_pattern(p, by, path_out));
     for (size_t i = 0; i < collection->index_count && !*out; i++) {
         const struct index *index = &collection->indexes[i];
         if (index->definition.is_shaped && can_use(p, index, *path_out))

@@ -185,17 +185,20 @@ static status look_for_kinds(struct planner *p, const struct plan *plan, bytes p
     return STATUS_OK;
 }
 
-/* Leaves out stretches in which there is nothing. Pages to come find themselves by all of them. */
-static void leave_out_kinds(struct constraint *scalars, unsigned absent)
+/* All scalars at the path but those of kinds that are absent, unless they all are. Pages to come find themselves by all. */
+static status ranges_of_scalars(struct planner *p, const struct expression *path, unsigned absent,
+                                struct constraint *out)
 {
+    static const enum value_kind all[] = { KIND_NULL, KIND_BOOL, KIND_NUMBER, KIND_STRING };
+    enum value_kind kinds[ARRAY_COUNT(all)];
     size_t count = 0;
 
-    for (size_t i = 0; i < scalars->count; i++) {
-        if (!(bit_of(scalars->ranges[i].kind) & absent))
-            scalars->ranges[count++] = scalars->ranges[i];
+    for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
+        if (!(bit_of(all[i]) & absent))
+            kinds[count++] = all[i];
     }
-    if (count)
-        scalars->count = count;
+    return count ? ranges_of_kinds(p->arena, path, kinds, count, out)
+                 : ranges_of_kinds(p->arena, path, all, ARRAY_COUNT(all), out);
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------- */
@@ -229,8 +232,7 @@ status planner_order(struct planner *p, bool is_resumed, struct plan *out, bool 
         planner_shows_only(p, query->orders[0].by) ||
         query->rules->kind_order[KIND_MISSING] >= query->rules->kind_order[KIND_NULL])
         return STATUS_OK;
-    TRY(ranges_of_scalars(p->arena, query->orders[0].by, &scalars));
-    TRY(planner_order_index(p, &scalars, &path, &index));
+    TRY(planner_order_index(p, query->orders[0].by, &path, &index));
     if (!index)
         return STATUS_OK;
     struct rest rest = { .planner = p,
@@ -240,8 +242,7 @@ status planner_order(struct planner *p, bool is_resumed, struct plan *out, bool 
     scan_append_shape_prefix(&prefix);
     TRY(buffer_finish(&prefix, &rest.prefix));
     TRY(find_rest(&rest, index));
-    if (!is_resumed)
-        leave_out_kinds(&scalars, rest.absent_kinds);
+    TRY(ranges_of_scalars(p, rest.path, is_resumed ? 0 : rest.absent_kinds, &scalars));
     TRY(planner_index(p, index, &scalars, PLAN_BY_ORDER, path, out));
     out->rest_prefix = rest.prefix;
     if (!is_resumed && rest.wants_kinds)

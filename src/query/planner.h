@@ -44,7 +44,7 @@ MUST_USE status planner_add_indexes(struct planner *planner, size_t number, stru
                                     size_t *count);
 /* A shaped index over the path that the query sorts by, NULL if there is none. It has the order, but only of
  * documents with a scalar there. */
-MUST_USE status planner_order_index(struct planner *planner, const struct constraint *scalars,
+MUST_USE status planner_order_index(struct planner *planner, const struct expression *by,
                                     bytes *path_out, const struct index **out);
 /* The path as a pattern that ends in ? */
 MUST_USE status planner_pattern(struct planner *planner, const struct expression *path, bytes *out);

@@ -591,13 +591,12 @@ status ranges_derive(struct arena *arena, const struct expression *where, struct
     return where ? derive(arena, where, out) : STATUS_OK;
 }
 
-status ranges_of_scalars(struct arena *arena, const struct expression *path, struct constraint *out)
+status ranges_of_kinds(struct arena *arena, const struct expression *path,
+                       const enum value_kind *kinds, size_t count, struct constraint *out)
 {
-    static const enum value_kind kinds[] = { KIND_NULL, KIND_BOOL, KIND_NUMBER, KIND_STRING };
-
     *out = (struct constraint){ .path = path };
-    TRY(ARENA_NEW(arena, ARRAY_COUNT(kinds), &out->ranges));
-    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
+    TRY(ARENA_NEW(arena, count, &out->ranges));
+    for (size_t i = 0; i < count; i++)
         TRY(whole_kind(arena, kinds[i], &out->ranges[out->count++]));
     normalise(out);
     return STATUS_OK;

@@ -38,9 +38,9 @@ MUST_USE status ranges_derive(struct arena *arena, const struct expression *wher
 MUST_USE status range_of_key(struct arena *arena, bytes key, enum value_kind kind,
                              struct range *out);
 MUST_USE status range_behind(struct arena *arena, bytes key, bytes *out);
-/* Any null, bool, number or string at the path. */
-MUST_USE status ranges_of_scalars(struct arena *arena, const struct expression *path,
-                                  struct constraint *out);
+/* Any scalar of these kinds at the path. */
+MUST_USE status ranges_of_kinds(struct arena *arena, const struct expression *path,
+                                const enum value_kind *kinds, size_t count, struct constraint *out);
 
 /* A chain of members of variable 0, at least one. */
 bool expression_is_path(const struct expression *expression);

@@ -28,6 +28,10 @@ struct run {
     bool is_returning; /* at a document of the page before: the cursor has not moved yet */
     struct firsts *
         firsts; /* of distinct rows, where several places of the order have an equal one; or NULL */
+    /* Rows may be given without reading their documents; the row at hand was not read; and how many had to be after all,
+     * one behind the other. */
+    bool may_stay_unread, is_unread;
+    unsigned unknown;
     bool is_finished;
     bool
         is_walked_in_order; /* a page that sorts gets its rows in order, but for those that are equal in it */

@@ -89,6 +89,8 @@ void item_show_end(struct buffer *out, struct rid container, const struct item_v
 void item_show(struct call *call, struct buffer *out, const struct document *document);
 /* The same for one that was recalled: its text is kept when it comes a second time. */
 void item_show_again(struct call *call, struct buffer *out, const struct document *document);
+/* And for what the write with this number has made, if its text was kept. */
+bool item_show_known(struct call *call, struct buffer *out, uint64_t seq);
 /* For queries: the system properties as fields. Valid as long as the call. */
 MUST_USE status item_decoration(struct call *call, const struct query_decoration **out);
 

@@ -60,6 +60,24 @@ static status take_item(void *context, const struct document *document, size_t *
     return out->is_failed ? arena_exhausted(out->arena) : STATUS_OK;
 }
 
+/* The same without the item, if it was shown before. */
+static bool take_known(void *context, const struct scan_row *row, size_t *len_out)
+{
+    struct item_rows *items = context;
+    struct buffer *out = &items->rows.elements;
+    size_t before = out->len;
+
+    if (items->rows.count > 0)
+        buffer_append_byte(out, ',');
+    if (!item_show_known(items->call, out, row->seq)) {
+        out->len = before;
+        return false;
+    }
+    items->rows.count++;
+    *len_out = out->len - before;
+    return true;
+}
+
 static status run_page(struct call *call, const struct query *query, const struct item_scope *scope,
                        struct item_rows *rows, struct query_page *page,
                        struct query_metrics *metrics)
@@ -71,6 +89,7 @@ static status run_page(struct call *call, const struct query *query, const struc
                                    .collection = call->collection,
                                    .meaning = &meaning,
                                    .whole_sink = take_item,
+                                   .known_sink = take_known,
                                    .partition = scope->partition.encoded,
                                    .arena = call->arena,
                                    .is_timed = metrics->is_timed };

@@ -150,17 +150,21 @@ static struct memo_key key_of(struct rid container, uint64_t seq)
     return key;
 }
 
+bool item_show_known(struct call *call, struct buffer *out, uint64_t seq)
+{
+    const struct memo_key key = key_of(call_container_rid(call), seq);
+
+    return memo_append(call->face->shown, &key, out);
+}
+
 void item_show_again(struct call *call, struct buffer *out, const struct document *document)
 {
     const struct memo_key key = key_of(call_container_rid(call), document->seq);
     struct memo *shown = call->face->shown;
     const size_t before = out->len;
-    bytes text;
 
-    if (memo_find(shown, &key, out->arena, &text)) {
-        buffer_append(out, text);
+    if (memo_append(shown, &key, out))
         return;
-    }
     item_show(call, out, document);
     if (!out->is_failed && memo_has_met(shown, key.words[0]))
         memo_keep(shown, &key, bytes_of(out->data + before, out->len - before));

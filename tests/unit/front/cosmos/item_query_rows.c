@@ -95,6 +95,34 @@ TEST(item_query, a_row_that_comes_again_and_again_is_shown_as_a_read_shows_it)
     items_close(&f);
 }
 
+/* The third time and later, no item is read any more. */
+TEST(item_query, rows_of_an_index_that_come_again_show_what_is_there_and_cost_the_same)
+{
+    static const char sql[] = "SELECT * FROM c WHERE c.v > 0";
+    struct cosmos_face f;
+
+    items_open(&f, TTL_NEVER);
+    CHECK_ANSWER(item_create(&f, P, "{'id':'a','pk':'p','v':1}"), 201);
+    CHECK_ANSWER(item_create(&f, P, "{'id':'b','pk':'p','v':2,'ttl':5}"), 201);
+    struct cosmos_answer first = item_query(&f, P, sql);
+    CHECK_ANSWER(first, 200);
+    for (int i = 0; i < 6; i++) {
+        struct cosmos_answer again = item_query(&f, P, sql);
+        CHECK_BYTES(cosmos_value(&f, &again, ""), cosmos_value(&f, &first, ""), "the same rows");
+        CHECK_BYTES(cosmos_header(&again, "x-ms-request-charge"),
+                    cosmos_header(&first, "x-ms-request-charge"), "the same charge");
+    }
+    CHECK_ANSWER(item_replace(&f, P, "a", "{'id':'a','pk':'p','v':3}"), 200);
+    struct cosmos_answer replaced = item_query(&f, P, sql);
+    CHECK_TEXT(cosmos_value(&f, &replaced, "Documents.0.id"), "\"b\"");
+    CHECK_TEXT(cosmos_value(&f, &replaced, "Documents.1.v"), "3");
+    world_pass(&f.world, 5000);
+    struct cosmos_answer later = item_query(&f, P, sql);
+    CHECK_TEXT(cosmos_value(&f, &later, "_count"), "1");
+    CHECK_TEXT(cosmos_value(&f, &later, "Documents.0.id"), "\"a\"");
+    items_close(&f);
+}
+
 TEST(item_query, an_item_of_another_protocol_is_shown_as_a_read_shows_it)
 {
     static const char *const documents[] = {
