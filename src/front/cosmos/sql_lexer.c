@@ -275,12 +275,13 @@ static status lex_string(struct sql_lexer *lexer, struct sql_token *out)
 
 static status lex_symbol(struct sql_lexer *lexer, struct sql_token *out)
 {
-    /* The longest first. */
+    /* The longest first; the second character of each is one of those below. */
     static const char *const several[] = { ">>>", "<<", ">>", "!=", "<>", "<=", ">=", "||", "??" };
     uint8_t c = peek(lexer, 0);
+    const size_t count = strchr("<>=|?", peek(lexer, 1)) ? ARRAY_COUNT(several) : 0;
 
     out->kind = TOKEN_SYMBOL;
-    for (size_t i = 0; i < ARRAY_COUNT(several); i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t len = strlen(several[i]), same = 0;
         while (same < len && peek(lexer, same) == (uint8_t)several[i][same])
             same++;
