@@ -166,3 +166,24 @@ TEST(mongo_pipeline_spill, one_row_or_list_that_does_not_fit_is_refused_on_disk_
     CHECK_STRING(ask(&given, "[{\"$sort\":{\"s\":1}}]", 100, disk, true), "error 292");
     arena_close(given.arena);
 }
+
+TEST(mongo_pipeline_spill, stages_that_stay_in_memory_refuse_what_does_not_fit)
+{
+    static const char *const stages[] = {
+        "[{\"$facet\":{\"a\":[{\"$count\":\"n\"}]}}]",
+        "[{\"$bucketAuto\":{\"groupBy\":\"$s\",\"buckets\":3}}]",
+        "[{\"$setWindowFields\":{\"sortBy\":{\"s\":1},\"output\":{\"n\":{\"$sum\":1}}}}]",
+        "[{\"$group\":{\"_id\":null,\"all\":{\"$addToSet\":\"$$ROOT\"}}}]",
+    };
+    struct random random = random_seeded(1);
+    struct given given = { .arena = arena_open(BUDGET) };
+    char disk[256];
+
+    check_temp_dir(disk, sizeof(disk));
+    make_rows(&given, &random);
+    EACH_ROW(stages, r) {
+        CHECK_STRING(ask(&given, *r, 4000, disk, true), "error 292");
+        CHECK_STRING(ask(&given, *r, 4000, NULL, true), "error 292");
+    }
+    arena_close(given.arena);
+}
