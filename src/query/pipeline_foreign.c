@@ -267,13 +267,21 @@ static status next_inner(struct pipeline_run *run, struct operator* o, bytes *ou
     return pipeline_inner_failed(run, o->inners[0], pipeline_next(o->inners[0], out, has_out));
 }
 
-/* The row of the union is the one inside. */
-static status take_origin(struct pipeline_run *run, const struct operator* o)
+/* The row of the union is the one inside. One that was made there, such as a group, is not the one of the same name
+ * outside. */
+static status take_origin(struct pipeline_run *run, size_t number)
 {
+    struct operator* o = & run->operators[number - 1];
+    struct value name;
     bytes origin;
 
     TRY(o->inner_count ? pipeline_origin(o->inners[0], &origin)
                        : pipeline_origin_of(&o->foreign, &origin));
+    if (bytes_starts_with(origin, PIPELINE_MADE_ORIGIN)) {
+        arena_reset(o->held);
+        TRY(value_of_int64(o->held, (int64_t)number, &name));
+        TRY(pipeline_name_row(o->held, origin, name, &origin));
+    }
     pipeline_set_origin(run, origin);
     return STATUS_OK;
 }
@@ -379,7 +387,7 @@ status pull_union(struct pipeline_run *run, size_t number, bytes *out, bool *has
     }
     TRY(next_inner(run, o, out, has_out));
     if (*has_out)
-        return take_origin(run, o);
+        return take_origin(run, number);
     foreign_end(run, o);
     return STATUS_OK;
 }

@@ -138,6 +138,24 @@ TEST(mongo_waiting, groups_that_were_given_do_not_come_again_when_others_are_mad
     mongo_face_close(&f);
 }
 
+TEST(mongo_waiting, groups_of_a_union_are_not_those_of_the_same_id_before_it)
+{
+    static const char stages[] = "{'$group':{'_id':'$g','n':{'$sum':1}}},{'$sort':{'_id':1}},"
+                                 "{'$unionWith':{'coll':'u','pipeline':[{'$group':{'_id':'$g'}}]}}";
+    struct mongo_face f;
+
+    fill(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'u','documents':[{'_id':1,'g':0}]}"));
+    struct mongo_answer a = open_cursor(&f, stages, 1);
+    CHECK_STRING(mongo_text(&f, &a, "cursor.firstBatch"), "[{\"_id\":0,\"n\":2}]");
+    world_pass(&f.world, 10000);
+    CHECK_DONE(mongo_ask(&f, "{'delete':'c','deletes':[{'q':{'g':0},'limit':0}]}"));
+    a = get_more(&f, &a, 0);
+    const char *rest = mongo_text(&f, &a, "cursor.nextBatch");
+    CHECK_THAT(strstr(rest, "{\"_id\":0}"), "the group of the union is left out: %s", rest);
+    mongo_face_close(&f);
+}
+
 TEST(mongo_waiting, elements_of_an_array_that_were_given_do_not_come_again_and_others_do)
 {
     static const char stages[] =
