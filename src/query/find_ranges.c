@@ -296,11 +296,49 @@ static bool is_in_wildcard(struct value value)
             (value.type == VALUE_DOCUMENT && document_field_count(value_document(value)) == 0));
 }
 
+/* Is it of one of two types, or is something in it? */
+static bool has_type(struct value value, enum value_type one, enum value_type other)
+{
+    struct document_walk walk;
+    struct field field;
+
+    if (value.type == one || value.type == other)
+        return true;
+    if (value.type != VALUE_DOCUMENT && value.type != VALUE_ARRAY)
+        return false;
+    walk = document_fields(value_document(value));
+    while (document_next(&walk, &field)) {
+        if (has_type(field.value, one, other))
+            return true;
+    }
+    return false;
+}
+
+static bool has_text(struct value value)
+{
+    return has_type(value, VALUE_STRING, VALUE_SYMBOL);
+}
+
+/* Equal ones have equal hashes, but for code whose scopes have numbers of different types. */
+static bool is_told_by_hash(const struct match *leaf)
+{
+    const struct value *values = leaf->kind == MATCH_IN ? leaf->values : &leaf->value;
+    const size_t count = leaf->kind == MATCH_IN ? leaf->value_count : 1;
+
+    if (leaf->kind != MATCH_EQUAL && (leaf->kind != MATCH_IN || leaf->pattern_count > 0))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (has_type(values[i], VALUE_CODE_WITH_SCOPE, VALUE_CODE_WITH_SCOPE))
+            return false;
+    }
+    return true;
+}
+
 /* Does the leaf say something about the encoded values of this kind? */
 static bool is_told(const struct deriver *d, const struct match *leaf)
 {
     if (d->is_hashed)
-        return leaf->kind == MATCH_EQUAL || (leaf->kind == MATCH_IN && leaf->pattern_count == 0);
+        return is_told_by_hash(leaf);
     if (!d->is_wildcard || leaf->kind == MATCH_EXISTS || leaf->kind == MATCH_PATTERN)
         return true;
     if (leaf->kind != MATCH_IN)
@@ -325,23 +363,6 @@ static status derive_order(struct deriver *d, const struct match *leaf, struct f
     if (leaf->value.type == VALUE_NULL || is_nan(leaf->value))
         return is_inclusive ? add_equal(d, ranges, leaf->value) : STATUS_OK;
     return add_side(d, ranges, leaf);
-}
-
-static bool has_text(struct value value)
-{
-    struct document_walk walk;
-    struct field field;
-
-    if (value.type == VALUE_STRING || value.type == VALUE_SYMBOL)
-        return true;
-    if (value.type != VALUE_DOCUMENT && value.type != VALUE_ARRAY)
-        return false;
-    walk = document_fields(value_document(value));
-    while (document_next(&walk, &field)) {
-        if (has_text(field.value))
-            return true;
-    }
-    return false;
 }
 
 /* Are the keys in the order in which the leaf compares? Values without texts are, whatever the collation. */

@@ -86,6 +86,27 @@ TEST(mongo_kinds, a_document_that_an_index_cannot_hold_is_refused_by_number)
     mongo_face_close(&f);
 }
 
+TEST(mongo_kinds, code_with_a_scope_is_found_whatever_its_numbers_are)
+{
+    static const char *const filters[] = {
+        "{'a':{'$code':'f','$scope':{'x':1}}}",
+        "{'a':{'$code':'f','$scope':{'x':1.0}}}",
+        "{'a':{'$in':[5,{'$code':'f','$scope':{'x':{'$numberLong':'1'}}}]}}",
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(
+        mongo_ask(&f, "{'createIndexes':'c','indexes':[{'key':{'a':'hashed'},'name':'h'}]}"));
+    CHECK_DONE(
+        mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':{'$code':'f','$scope':{'x':1}}}]}"));
+    EACH_ROW(filters, filter) {
+        struct mongo_answer answer = mongo_ask(&f, "{'count':'c','query':%s}", *filter);
+        CHECK_EQ(mongo_number(&answer, "n"), 1, "%s", *filter);
+    }
+    mongo_face_close(&f);
+}
+
 TEST(mongo_kinds, what_cannot_be_hashed_or_a_wildcard_is_refused)
 {
     static const struct {
