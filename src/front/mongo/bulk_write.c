@@ -539,10 +539,8 @@ static bool is_told(void *state)
     return ((const bytes *)state)->len == 0;
 }
 
-static status reply(struct bulk *bulk, struct stream *stream, int64_t batch_size)
+static status reply(struct bulk *bulk, struct stream *stream, const struct stream_wish *wish)
 {
-    const struct stream_wish wish = { .name = BYTES_LITERAL(CURSOR_NAME),
-                                      .batch_size = batch_size };
     struct stream_source source = { .next = next_row, .is_over = is_told };
     struct buffer *out = &bulk->command->reply;
     struct command_work *work = &bulk->command->work;
@@ -556,7 +554,7 @@ static status reply(struct bulk *bulk, struct stream *stream, int64_t batch_size
     *rest = bytes_of(bulk->rows.data, bulk->rows.len);
     source.state = rest;
     stream_set_source(stream, &source);
-    TRY(stream_reply(bulk->command, stream, &wish));
+    TRY(stream_reply(bulk->command, stream, wish));
     work->inserted = bulk->inserted;
     work->returned = 0;
     reply_int32(out, "nErrors", (int32_t)bulk->failed);
@@ -601,8 +599,8 @@ status serve_bulk_write(struct command *command)
     struct bulk bulk = { .command = command, .database = command->database };
     struct value given[ARRAY_COUNT(table)];
     struct argument_list list;
+    struct stream_wish wish = { .name = BYTES_LITERAL(CURSOR_NAME) };
     struct stream *stream;
-    int64_t batch_size;
     size_t count;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
@@ -611,7 +609,7 @@ status serve_bulk_write(struct command *command)
     bulk.is_ordered = argument_flag(given[ORDERED], true);
     bulk.wants_errors_only = argument_flag(given[ERRORS_ONLY], false);
     bulk.let = argument_document(given[LET]);
-    TRY(read_batch_size(command, given[CURSOR], &batch_size));
+    TRY(read_batch_size(command, given[CURSOR], &wish.batch_size));
     TRY(read_spaces(&bulk));
     TRY(check_spaces(&bulk));
     TRY(check_operations(&bulk, list));
@@ -619,12 +617,15 @@ status serve_bulk_write(struct command *command)
     TRY(stream_make(command, &stream));
     bulk.list = &list;
     bulk.rows = buffer_in(stream_arena(stream));
-    status s = run_operations(&bulk);
+    /* What is written must be told, so there has to be a cursor for it before. */
+    status s = stream_enlist(command, stream, &wish);
+    if (s.code == OK)
+        s = run_operations(&bulk);
     command->database = bulk.database;
     if (s.code != OK) {
         s = fault_keep(command->arena, &command->fault, s);
         stream_drop(stream);
         return s;
     }
-    return reply(&bulk, stream, batch_size);
+    return reply(&bulk, stream, &wish);
 }

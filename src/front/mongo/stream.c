@@ -46,6 +46,7 @@ struct stream {
     bool never_idles;
     bool is_tailable, awaits;
     bool is_busy;
+    bool is_told;           /* the client knows its id */
     _Atomic bool is_doomed; /* killed while it was busy; changed under the lock */
     time_ms used_at;
 };
@@ -219,6 +220,7 @@ void stream_drop(struct stream *stream)
     if (stream->id != 0) {
         pthread_mutex_lock(&table->lock);
         vacate(table, stream);
+        table->opened -= !stream->is_told;
         pthread_mutex_unlock(&table->lock);
     }
     give(stream);
@@ -234,8 +236,7 @@ void stream_set_source(struct stream *stream, const struct stream_source *source
     stream->source = *source;
 }
 
-/* The stream gets a place and may be asked for; the first time it needs to know whose it is. */
-static status enlist(struct command *command, struct stream *stream, const struct stream_wish *wish)
+status stream_enlist(struct command *command, struct stream *stream, const struct stream_wish *wish)
 {
     struct stream_table *table = stream->table;
 
@@ -389,8 +390,10 @@ status stream_reply(struct command *command, struct stream *stream, const struct
         batch.count_max = LIMIT_CURSOR_FIRST_BATCH;
     TRY_GOTO(run_batch(command, stream, "firstBatch", &batch), done);
     if (!batch.is_at_end && !wish->is_single) {
-        TRY_GOTO(enlist(command, stream, wish), done);
+        if (stream->id == 0)
+            TRY_GOTO(stream_enlist(command, stream, wish), done);
         id = stream->id;
+        stream->is_told = true;
         if (!keep(stream, command->request.now))
             id = 0; /* its session was ended meanwhile */
         stream = NULL;

@@ -42,6 +42,9 @@ struct stream_wish {
     bool is_tailable;   /* an empty batch is not its end */
     bool awaits;        /* and an empty one is answered late, in case that something comes */
 };
+/* Takes a place among the cursors, for a stream that must get one later, if it needs it: BUSY if all are taken. */
+MUST_USE status stream_enlist(struct command *command, struct stream *stream,
+                              const struct stream_wish *wish);
 /* Appends `cursor: {firstBatch, id, ns}` to the reply. The stream is kept if there may be more, otherwise
  * it is gone; in any case it must not be touched any more. */
 MUST_USE status stream_reply(struct command *command, struct stream *stream,

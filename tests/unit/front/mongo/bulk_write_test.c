@@ -1,6 +1,7 @@
 /* The bulkWrite command: operations of several kinds on several collections. */
 #include <stdio.h>
 
+#include "front/mongo/stream.h"
 #include "tests/support/mongo_face.h"
 
 #define BULK "'bulkWrite':1,'$db':'admin'"
@@ -432,5 +433,27 @@ TEST(mongo_bulk_write, a_bad_document_behind_good_ones_is_told_in_order)
     CHECK_EQ(mongo_number(&answer, "writeErrors.0.index"), 1, "");
     CHECK_THAT(strstr(mongo_text(&f, &answer, "writeErrors.0.errmsg"), "_id") != NULL, "%s",
                mongo_text(&f, &answer, "writeErrors.0.errmsg"));
+    mongo_face_close(&f);
+}
+
+/* The answer of a bulkWrite is a cursor. */
+TEST(mongo_bulk_write, nothing_is_written_if_there_is_no_cursor_for_the_answer)
+{
+    static const char write[] =
+        "{'bulkWrite':1,'ops':[{'insert':0,'document':{'_id':'a'}},{'insert':0,'document':{'_id':"
+        "'b'}}],'nsInfo':[{'ns':'db.d'}],'cursor':{'batchSize':1},'$db':'admin'}";
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1},{'_id':2}]}"));
+    struct mongo_answer open = mongo_ask(&f, "{'find':'c','batchSize':1}");
+    for (size_t i = 1; i < LIMIT_CURSORS; i++)
+        CHECK_DONE(mongo_ask(&f, "{'find':'c','batchSize':1}"));
+    CHECK_THAT(mongo_ask(&f, "%s", write).code != 0, "there is no room");
+    CHECK_STRING(mongo_found(&f, "d", "{}"), "[]");
+    CHECK_DONE(mongo_ask(&f, "{'killCursors':'c','cursors':[{'$numberLong':'%lld'}]}",
+                         (long long)mongo_number(&open, "cursor.id")));
+    CHECK_DONE(mongo_ask(&f, "%s", write));
+    CHECK_EQ(stream_figures(f.face->streams).opened, LIMIT_CURSORS + 1, "");
     mongo_face_close(&f);
 }
