@@ -141,6 +141,20 @@ status capped_trim(struct command *command, bytes name)
 
 /* ---- collMod ---------------------------------------------------------------------------------------- */
 
+status capped_check(struct command *command, const struct collection *collection, struct value size,
+                    struct value max)
+{
+    struct capped_limits limits = capped_limits(collection);
+
+    if (size.type == VALUE_MISSING && max.type == VALUE_MISSING)
+        return STATUS_OK;
+    if (!capped_is(collection))
+        return command_fail(command, ERROR_InvalidOptions,
+                            "'cappedSize' and 'cappedMax' are for capped collections only; see "
+                            "convertToCapped");
+    return capped_read(command, size, max, &limits);
+}
+
 status capped_modify(struct command *command, const struct collection *collection,
                      struct value size, struct value max)
 {
@@ -150,10 +164,7 @@ status capped_modify(struct command *command, const struct collection *collectio
 
     if (size.type == VALUE_MISSING && max.type == VALUE_MISSING)
         return STATUS_OK;
-    if (!capped_is(collection))
-        return command_fail(command, ERROR_InvalidOptions,
-                            "'cappedSize' and 'cappedMax' are for capped collections only; see "
-                            "convertToCapped");
+    TRY(capped_check(command, collection, size, max));
     TRY(capped_read(command, size, max, &limits));
     change.keep_bytes = limits.size;
     change.keep_documents = limits.max;

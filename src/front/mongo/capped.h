@@ -24,7 +24,9 @@ void capped_append_options(struct buffer *out, struct capped_limits limits);
 
 /* What is too much leaves, oldest first, piece by piece; renews the request. */
 MUST_USE status capped_trim(struct command *command, bytes name);
-/* collMod: cappedSize and cappedMax; each may be missing. */
+/* collMod: cappedSize and cappedMax; each may be missing. The first says whether the second will do. */
+MUST_USE status capped_check(struct command *command, const struct collection *collection,
+                             struct value size, struct value max);
 MUST_USE status capped_modify(struct command *command, const struct collection *collection,
                               struct value size, struct value max);
 

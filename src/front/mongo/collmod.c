@@ -8,6 +8,7 @@
  * The index on _ts is the collection's default time to live, and the expiry of a clustered collection is that
  * of an index on _id which only the engine knows; that of a time-series collection is one on its date.
  *
+ * Keeps: a command that changes several things is checked as a whole before the first of them is changed.
  * Threads: the command's. Start reading at serve_coll_mod(). */
 #include <math.h>
 
@@ -27,6 +28,8 @@ struct modification {
     bool has_expiry;
     int32_t expire_after_s;
     bool has_hidden, is_hidden;
+    struct index_spec *index; /* NULL: none is changed */
+    int32_t own_expiry_s;     /* of a clustered or time-series collection itself */
 };
 
 /* ---- numbers ---------------------------------------------------------------------------------------- */
@@ -163,11 +166,6 @@ static status change_default_ttl(struct command *command, const struct modificat
     struct keep keep = keep_read(definition->options);
     struct index_spec row = *spec;
 
-    if (change->expire_after_s == 0)
-        return command_fail(command, ERROR_InvalidOptions,
-                            "the TTL index on _ts is the collection's default time to live, which "
-                            "must be -1 or 1 to %d",
-                            LIMIT_TTL_SECONDS);
     row.is_hidden = false;
     row.has_expiry = true;
     row.expire_after_s = change->expire_after_s;
@@ -205,7 +203,23 @@ static status change_index(struct command *command, const struct modification *c
     return s;
 }
 
-static status modify_index(struct command *command, struct modification *change, bytes given_index)
+static status read_expiry(struct command *command, struct modification *change, struct value value)
+{
+    const bool is_on_stamp = index_spec_is_on_stamp(change->index->key);
+
+    if (!change->has_expiry)
+        return STATUS_OK;
+    TRY(collmod_seconds(command, value, is_on_stamp, &change->expire_after_s));
+    if (!is_on_stamp || change->expire_after_s != 0)
+        return STATUS_OK;
+    return command_fail(command, ERROR_InvalidOptions,
+                        "the TTL index on _ts is the collection's default time to live, which "
+                        "must be -1 or 1 to %d",
+                        LIMIT_TTL_SECONDS);
+}
+
+/* What is to be changed of which index. */
+static status read_index(struct command *command, struct modification *change, bytes given_index)
 {
     static const struct argument table[] = {
         {"name",                ARGUMENT_TEXT,     false},
@@ -217,7 +231,6 @@ static status modify_index(struct command *command, struct modification *change,
     };
     enum { NAME, KEY, EXPIRY, HIDDEN, UNIQUE, PREPARE };
     struct value given[ARRAY_COUNT(table)];
-    struct index_spec *spec;
 
     TRY(command_fields(command, "collMod.index", given_index, table, ARRAY_COUNT(table), given));
     bool has_name = given[NAME].type != VALUE_MISSING, has_key = given[KEY].type != VALUE_MISSING;
@@ -235,13 +248,15 @@ static status modify_index(struct command *command, struct modification *change,
     if (!change->has_expiry && !change->has_hidden)
         return command_fail(command, ERROR_InvalidOptions,
                             "no expireAfterSeconds or hidden field: nothing to change");
-    TRY(find_index(command, change, given[NAME], given[KEY], &spec));
-    TRY(check_index(command, change, spec));
-    if (change->has_expiry)
-        TRY(collmod_seconds(command, given[EXPIRY], index_spec_is_on_stamp(spec->key),
-                            &change->expire_after_s));
-    TRY(change_index(command, change, spec));
-    reply_change(command, change, spec);
+    TRY(find_index(command, change, given[NAME], given[KEY], &change->index));
+    TRY(check_index(command, change, change->index));
+    return read_expiry(command, change, given[EXPIRY]);
+}
+
+static status modify_index(struct command *command, const struct modification *change)
+{
+    TRY(change_index(command, change, change->index));
+    reply_change(command, change, change->index);
     return STATUS_OK;
 }
 
@@ -282,20 +297,24 @@ status collmod_clustered_seconds(struct command *command, struct value value, in
     return STATUS_OK;
 }
 
-static status modify_clustered(struct command *command, const struct modification *change,
-                               struct value value)
+static status read_own_expiry(struct command *command, struct modification *change,
+                              struct value value)
 {
-    const struct collection_definition *definition = &change->collection->definition;
-    struct engine *engine = command->face->engine;
-    struct index_definition index;
-    int32_t seconds;
-
     if (!keep_is_clustered(change->collection) && !series_is(change->collection))
         return command_fail(
             command, ERROR_InvalidOptions,
             "'expireAfterSeconds' is only for clustered and time-series "
             "collections; for a TTL index say index: {name: ..., expireAfterSeconds: ...}");
-    TRY(read_clustered(command, value, &seconds));
+    return read_clustered(command, value, &change->own_expiry_s);
+}
+
+static status modify_clustered(struct command *command, const struct modification *change)
+{
+    const struct collection_definition *definition = &change->collection->definition;
+    const int32_t seconds = change->own_expiry_s;
+    struct engine *engine = command->face->engine;
+    struct index_definition index;
+
     if (collection_index(change->collection, BYTES_LITERAL(KEEP_CLUSTERED_INDEX)))
         return index_set_expiry(engine, command->arena, definition->database, definition->name,
                                 BYTES_LITERAL(KEEP_CLUSTERED_INDEX), seconds);
@@ -400,27 +419,65 @@ static status check_series(struct command *command, const struct collection *col
     return STATUS_OK;
 }
 
+static const struct argument table[] = {
+    {"viewOn",                        ARGUMENT_TEXT,     false},
+    { "pipeline",                     ARGUMENT_ARRAY,    false},
+    { "validator",                    ARGUMENT_DOCUMENT, false},
+    { "validationLevel",              ARGUMENT_TEXT,     false},
+    { "validationAction",             ARGUMENT_TEXT,     false},
+    { "changeStreamPreAndPostImages", ARGUMENT_DOCUMENT, false},
+    { "timeseries",                   ARGUMENT_DOCUMENT, false},
+    { "index",                        ARGUMENT_DOCUMENT, false},
+    { "expireAfterSeconds",           ARGUMENT_ANY,      false},
+    { "cappedSize",                   ARGUMENT_NUMBER,   false},
+    { "cappedMax",                    ARGUMENT_NUMBER,   false},
+    { "dryRun",                       ARGUMENT_IGNORED,  false},
+};
+enum { VIEW_ON, PIPELINE, VALIDATOR, LEVEL, ACTION, IMAGES, SERIES, KEPT_COUNT };
+enum { INDEX = KEPT_COUNT, EXPIRY, CAPPED_SIZE, CAPPED_MAX };
+
+/* Whatever can be refused is refused here. */
+static status check_all(struct command *command, struct modification *change, struct value *given)
+{
+    bool wants_other = false, wants_validator = false;
+
+    for (size_t i = VALIDATOR; i <= CAPPED_MAX; i++)
+        wants_other |= given[i].type != VALUE_MISSING;
+    for (size_t i = VALIDATOR; i <= IMAGES; i++)
+        wants_validator |= given[i].type != VALUE_MISSING;
+    TRY(check_view(command, change, given[VIEW_ON], given[PIPELINE], wants_other));
+    TRY(validator_check(command, given[VALIDATOR], given[LEVEL], given[ACTION]));
+    TRY(check_series(command, change->collection, wants_validator, given[INDEX]));
+    if (given[SERIES].type != VALUE_MISSING)
+        TRY(series_modify(command, change->collection, value_document(given[SERIES]),
+                          &given[SERIES]));
+    TRY(capped_check(command, change->collection, given[CAPPED_SIZE], given[CAPPED_MAX]));
+    if (given[EXPIRY].type != VALUE_MISSING)
+        TRY(read_own_expiry(command, change, given[EXPIRY]));
+    if (given[INDEX].type != VALUE_MISSING)
+        TRY(read_index(command, change, value_document(given[INDEX])));
+    return STATUS_OK;
+}
+
+static status modify_settings(struct command *command, struct modification *change,
+                              const struct value *given)
+{
+    status s = status_of(CONFLICT, "");
+
+    for (int i = 0; i < COMMAND_CHANGE_TRIES && s.code == CONFLICT; i++) {
+        TRY(command_renew(command));
+        TRY(command_find(command, change->name, &change->collection));
+        s = change->collection ? keep_settings(command, change, table, given, KEPT_COUNT)
+                               : STATUS_OK;
+    }
+    return s;
+}
+
+/* The engine may still have no room for another expiry, so that comes first. */
 status serve_coll_mod(struct command *command)
 {
-    static const struct argument table[] = {
-        {"viewOn",                        ARGUMENT_TEXT,     false},
-        { "pipeline",                     ARGUMENT_ARRAY,    false},
-        { "validator",                    ARGUMENT_DOCUMENT, false},
-        { "validationLevel",              ARGUMENT_TEXT,     false},
-        { "validationAction",             ARGUMENT_TEXT,     false},
-        { "changeStreamPreAndPostImages", ARGUMENT_DOCUMENT, false},
-        { "timeseries",                   ARGUMENT_DOCUMENT, false},
-        { "index",                        ARGUMENT_DOCUMENT, false},
-        { "expireAfterSeconds",           ARGUMENT_ANY,      false},
-        { "cappedSize",                   ARGUMENT_NUMBER,   false},
-        { "cappedMax",                    ARGUMENT_NUMBER,   false},
-        { "dryRun",                       ARGUMENT_IGNORED,  false},
-    };
-    enum { VIEW_ON, PIPELINE, VALIDATOR, LEVEL, ACTION, IMAGES, SERIES, KEPT_COUNT };
-    enum { INDEX = KEPT_COUNT, EXPIRY, CAPPED_SIZE, CAPPED_MAX };
     struct value given[ARRAY_COUNT(table)];
     struct modification change = { 0 };
-    bool wants_other = false, wants_validator = false;
 
     TRY(command_arguments(command, table, ARRAY_COUNT(table), given));
     TRY(command_collection_name(command, &change.name));
@@ -429,30 +486,14 @@ status serve_coll_mod(struct command *command)
     if (!change.collection)
         return command_fail(command, ERROR_NamespaceNotFound, "ns does not exist: %.*s",
                             (int)namespace.len, (const char *)namespace.data);
-    for (size_t i = VALIDATOR; i <= CAPPED_MAX; i++)
-        wants_other |= given[i].type != VALUE_MISSING;
-    for (size_t i = VALIDATOR; i <= IMAGES; i++)
-        wants_validator |= given[i].type != VALUE_MISSING;
-    TRY(check_view(command, &change, given[VIEW_ON], given[PIPELINE], wants_other));
-    TRY(validator_check(command, given[VALIDATOR], given[LEVEL], given[ACTION]));
-    TRY(check_series(command, change.collection, wants_validator, given[INDEX]));
-    if (given[SERIES].type != VALUE_MISSING)
-        TRY(series_modify(command, change.collection, value_document(given[SERIES]),
-                          &given[SERIES]));
-    TRY(capped_modify(command, change.collection, given[CAPPED_SIZE], given[CAPPED_MAX]));
+    TRY(check_all(command, &change, given));
     if (given[EXPIRY].type != VALUE_MISSING)
-        TRY(modify_clustered(command, &change, given[EXPIRY]));
-    if (given[INDEX].type != VALUE_MISSING)
-        TRY(modify_index(command, &change, value_document(given[INDEX])));
-    status s = status_of(CONFLICT, "");
-    for (int i = 0; i < COMMAND_CHANGE_TRIES && s.code == CONFLICT; i++) {
-        TRY(command_renew(command));
-        TRY(command_find(command, change.name, &change.collection));
-        s = change.collection ? keep_settings(command, &change, table, given, KEPT_COUNT)
-                              : STATUS_OK;
-    }
-    if (s.code == OK &&
-        (given[CAPPED_SIZE].type != VALUE_MISSING || given[CAPPED_MAX].type != VALUE_MISSING))
-        s = capped_trim(command, change.name);
-    return s;
+        TRY(modify_clustered(command, &change));
+    if (change.index)
+        TRY(modify_index(command, &change));
+    TRY(capped_modify(command, change.collection, given[CAPPED_SIZE], given[CAPPED_MAX]));
+    TRY(modify_settings(command, &change, given));
+    if (given[CAPPED_SIZE].type == VALUE_MISSING && given[CAPPED_MAX].type == VALUE_MISSING)
+        return STATUS_OK;
+    return capped_trim(command, change.name);
 }

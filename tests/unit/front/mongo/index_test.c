@@ -361,3 +361,28 @@ TEST(mongo_index, an_unknown_kind_is_told_with_what_there_is)
                  "or one of hashed, text, 2d and 2dsphere");
     mongo_face_close(&f);
 }
+
+TEST(mongo_index, a_change_that_is_refused_in_part_changes_nothing)
+{
+    static const char *const refused[] = {
+        "'cappedMax':1,'index':{'name':'missing','hidden':true}",
+        "'cappedMax':1,'index':{'name':'d','expireAfterSeconds':-5}",
+        "'cappedMax':1,'expireAfterSeconds':5",
+        "'index':{'name':'d','hidden':true},'expireAfterSeconds':5",
+        "'index':{'name':'d','hidden':true},'cappedMax':-1,'cappedSize':0",
+        "'index':{'name':'d','hidden':true},'validator':{'$bad':1}",
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'create':'c','capped':true,'size':100000,'max':10}"));
+    CHECK_DONE(mongo_ask(&f, "{'createIndexes':'c','indexes':[{'key':{'d':1},'name':'d'}]}"));
+    EACH_ROW(refused, r) {
+        CHECK_THAT(mongo_ask(&f, "{'collMod':'c',%s}", *r).code != 0, "%s is not refused", *r);
+        struct mongo_answer a = mongo_ask(&f, "{'collStats':'c'}");
+        CHECK_EQ(mongo_number(&a, "max"), 10, "%s", *r);
+        a = mongo_ask(&f, "{'listIndexes':'c'}");
+        CHECK_THAT(!strstr(mongo_text(&f, &a, "cursor.firstBatch"), "hidden"), "%s", *r);
+    }
+    mongo_face_close(&f);
+}
