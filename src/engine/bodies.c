@@ -14,20 +14,26 @@
 
 enum {
     ROWS_FIRST = 64, /* then four times as many each time */
+    ROWS_SOME = 1024,
     ROWS_MAX = 16384,
     BYTES_MAX = 8 << 20,
     STEPS_MAX = 8, /* rows that are stepped over rather than to look for the one behind them */
 };
 
-/* Where half of all slots are passed to find the rows, more of them cost next to nothing. */
-static size_t next_most(const struct bodies *ahead, uint64_t documents)
+/* Where half of all slots are passed to find the rows, more of them cost next to nothing; but whoever wants some hundred
+ * rows shall not wait for all. */
+static size_t next_most(const struct bodies *ahead, uint64_t documents, bool is_many)
 {
     const size_t most = ahead->most * 4;
+    const bool is_dense = most > ROWS_SOME && most * STEPS_MAX >= documents / 2;
+    size_t next = is_many || is_dense || most > ROWS_MAX ? ROWS_MAX : most;
 
-    return most < ROWS_MAX && most * STEPS_MAX < documents / 2 ? most : ROWS_MAX;
+    if (next > documents)
+        next = documents > ROWS_FIRST ? (size_t)documents : ROWS_FIRST;
+    return next;
 }
 
-status bodies_begin(struct bodies *ahead, uint64_t documents, size_t *most_out)
+status bodies_begin(struct bodies *ahead, uint64_t documents, bool is_many, size_t *most_out)
 {
     if (!ahead->arena) {
         ahead->arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
@@ -36,7 +42,7 @@ status bodies_begin(struct bodies *ahead, uint64_t documents, size_t *most_out)
     if (!ahead->arena)
         return status_of(OUT_OF_MEMORY, "there is no memory to read documents in advance");
     arena_reset(ahead->arena);
-    ahead->most = next_most(ahead, documents);
+    ahead->most = next_most(ahead, documents, is_many);
     ahead->count = ahead->given = ahead->body_bytes = 0;
     *most_out = ahead->most;
     return ARENA_NEW(ahead->arena, ahead->most, &ahead->rows);
@@ -134,7 +140,7 @@ static status fetch(struct bodies *ahead, struct slots *slots, struct request *r
 status bodies_fetch(struct bodies *ahead, struct request *request, struct storage_view *view,
                     const struct collection *collection)
 {
-    enum { DENSE = 8 };
+    enum { DENSE = 16 };
     const struct collection_size size = collection_size(request, collection);
     struct sorted *by_slot;
     struct slots slots = { 0 };

@@ -18,8 +18,10 @@ struct bodies {
     size_t body_bytes;
 };
 
-/* Takes what was given back, and says how many rows are to be added next, of a collection with so many documents. */
-MUST_USE status bodies_begin(struct bodies *ahead, uint64_t documents, size_t *most_out);
+/* Takes what was given back, and says how many rows are to be added next, of a collection with so many documents; is_many: as
+ * many as there may be. */
+MUST_USE status bodies_begin(struct bodies *ahead, uint64_t documents, bool is_many,
+                             size_t *most_out);
 /* Copies them. True: there is room for more. */
 MUST_USE status bodies_add(struct bodies *ahead, bytes key, bytes value, const struct stamp *stamp,
                            bool *has_room_out);

@@ -25,8 +25,8 @@ struct scan {
     struct storage_scan *rows;
     struct storage_range stretch; /* after scan_move: where the rows end */
     bool is_moved;
-    bool is_behind; /* `key` and `value` are the first row behind the stretch */
-    bool lends;     /* see scan_spec */
+    bool is_behind;      /* `key` and `value` are the first row behind the stretch */
+    bool lends, is_many; /* see scan_spec */
     struct bodies ahead;
     bytes ahead_body; /* of the row, if it was read in advance */
     bool is_at_end;   /* behind what was read in advance */
@@ -180,6 +180,8 @@ status scan_open(struct request *request, const struct collection *collection,
     TRY(check_index(request, collection, spec->index));
     (*out)->index = spec->index;
     (*out)->lends = spec->lends;
+    (*out)->is_many = spec->is_many;
+    (*out)->loaded = spec->is_many ? LOADS_ALONE : 0;
     TRY(key_prefix(*out, &prefix));
     (*out)->prefix_len = prefix.len;
     TRY(make_range(arena, spec, prefix, &range));
@@ -339,7 +341,8 @@ static bool read_ahead(struct scan *scan)
     size_t most;
 
     status s = bodies_begin(&scan->ahead,
-                            collection_size(scan->request, scan->collection).documents, &most);
+                            collection_size(scan->request, scan->collection).documents,
+                            scan->is_many, &most);
     while (s.code == OK && has_room) {
         scan->is_at_end = !next_row(scan);
         if (scan->is_at_end)

@@ -27,8 +27,9 @@ struct scan_spec {
     bytes end; /* empty: no bound */
     bool is_end_inclusive;
     bool is_reverse;
-    bytes after; /* a position of an earlier scan; empty: from the beginning */
-    bool lends;  /* documents need not outlive the next scan_next(); then many come faster */
+    bytes after;  /* a position of an earlier scan; empty: from the beginning */
+    bool lends;   /* documents need not outlive the next scan_next(); then many come faster */
+    bool is_many; /* and many will be asked for: no need to wait and see */
 };
 
 MUST_USE status scan_open(struct request *request, const struct collection *collection,

@@ -279,7 +279,8 @@ static status open_stretch(struct find *f, const struct scan_spec *spec)
                                .end = last->end,
                                .is_end_inclusive = last->is_end_inclusive,
                                .is_reverse = spec->is_reverse,
-                               .lends = spec->lends };
+                               .lends = spec->lends,
+                               .is_many = spec->is_many };
 
     if (f->plan.range_count == 1)
         return scan_open(f->wanted.request, f->wanted.collection, spec, &f->scan);
@@ -304,7 +305,8 @@ static status open_next(struct find *f, bool *has_out)
                                   .end = range->end,
                                   .is_end_inclusive = range->is_end_inclusive,
                                   .is_reverse = f->plan.is_reverse,
-                                  .lends = true };
+                                  .lends = true,
+                                  .is_many = f->wanted.is_many };
         f->at++;
         if (is_passed(f, range))
             continue;

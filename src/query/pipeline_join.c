@@ -69,9 +69,10 @@ struct join_row {
 struct join {
     struct pipeline_run *run;
     struct operator* operator;
-    uint64_t wanted; /* rows that will be asked for at most; 0: unknown */
-    bool asks_rows;  /* the condition of the stages inside is asked for each row */
-    size_t most;     /* rows of the next group */
+    uint64_t wanted;   /* rows that will be asked for at most; 0: unknown */
+    bool asks_rows;    /* the condition of the stages inside is asked for each row */
+    bool is_top_field; /* the foreign field is one of the document itself */
+    size_t most;       /* rows of the next group */
     /* the group */
     struct join_row *rows;
     size_t count, room, given;
@@ -151,6 +152,7 @@ status join_make(struct pipeline_run *run, struct operator* o, uint64_t wanted, 
     o->join->operator= o;
     o->join->wanted = wanted;
     o->join->asks_rows = has_formula;
+    o->join->is_top_field = !memchr(stage->foreign_field.data, '.', stage->foreign_field.len);
     o->join->most = ROWS_FIRST;
     o->join->kept_max = run->share.held_bytes / 2;
     return STATUS_OK;
@@ -350,6 +352,11 @@ static status close_worker(void *owner)
     return STATUS_OK;
 }
 
+static bool may_be_wanted(const struct join *join, struct value value)
+{
+    return (join->types & match_type_bit(value.type)) && sieve_passes(&join->sieve, value);
+}
+
 /* A value of the document. */
 static status meet_value(void *context, struct value value)
 {
@@ -360,7 +367,7 @@ static status meet_value(void *context, struct value value)
 
     if (formula_is_null(value))
         value = value_null();
-    if (!(join->types & match_type_bit(value.type)) || !sieve_passes(&join->sieve, value))
+    if (!may_be_wanted(join, value))
         return STATUS_OK;
     TRY(encode(join, worker->scratch, value, &key));
     if (!set_find(&join->set, key, &number) || !join->is_wanted[number])
@@ -409,11 +416,21 @@ static status collect_numbers(struct worker *worker, bytes document)
     return STATUS_OK;
 }
 
-/* Most documents are none of those that are wanted, which the stored form tells too, unless it is about _id. */
+/* Most documents are none of those that are wanted, which the stored form tells too, unless it is about _id. A field of
+ * the document itself that is no array has one value. */
 static bool look_at(void *owner, bytes stored)
 {
     struct worker *worker = owner;
+    const struct join *join = worker->join;
+    struct value value;
 
+    if (join->is_top_field) {
+        document_find_bytes(stored, join->operator->stage->foreign_field, &value);
+        if (formula_is_null(value))
+            value = value_null();
+        if (value.type != VALUE_ARRAY && !may_be_wanted(join, value))
+            return false;
+    }
     return collect_numbers(worker, stored).code != OK || worker->numbers.len > 0;
 }
 

@@ -86,6 +86,7 @@ static status spec_of(struct aggregating *aggregating, const struct collection *
         .hint = hint.index,
         .is_reverse = hint.is_reverse,
         .is_one_pass = gathers_all(aggregating),
+        .is_many = aggregating->is_resumable && aggregating->command->batch_rows == 0,
         .earliest_death = aggregating->is_source_mixed ? &aggregating->made_of.right_until : NULL,
         .wanted = aggregating->front.wanted,
         .after = bytes_of(aggregating->position.data, aggregating->position.len)

@@ -138,6 +138,8 @@ static status open_select(struct finding *finding, struct command *command)
                                 .min = finding->min,
                                 .max = finding->max,
                                 .wanted = rows_wanted(finding),
+                                .is_many = command->batch_rows == 0 && rows_wanted(finding) == 0 &&
+                                           !finding->is_tailable,
                                 .rest = finding->sorted ? &finding->rest : NULL,
                                 .keeps_rest = true,
                                 .after = bytes_of(finding->position.data, finding->position.len) };

@@ -112,6 +112,7 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                                             .wanted = spec->wanted,
                                             .is_reverse = spec->is_reverse,
                                             .is_one_pass = spec->is_one_pass,
+                                            .is_many = spec->is_many,
                                             .by = spec->by,
                                             .needed = spec->needed,
                                             .needed_count = spec->needed_count,

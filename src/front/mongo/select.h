@@ -14,6 +14,7 @@ struct select_spec {
     const struct order *order;   /* NULL: as they come */
     bool is_reverse;             /* without an order: backwards */
     bool is_one_pass;            /* the position is never asked for, and any order will do */
+    bool is_many;                /* see struct find_request */
     enum find_hint by;           /* the way that the client wants, see query/find.h */
     const struct index *hint;
     bytes min, max;
