@@ -14,7 +14,8 @@
 
 enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is rewritten once */
 enum { ENOUGH_FF_BYTES = 32 };
-enum { FRESH_WORTH_BYTES = 4 << 20 };
+/* Fresh files that are worth a compaction, and how many times as much it may rewrite of others. */
+enum { FRESH_WORTH_BYTES = 4 << 20, SHARED_MOST = 2 };
 /* Logs that are not worth a flush: so many bytes, or that part of what the files hold. */
 enum { LOGS_SMALL_BYTES = 16 << 20, LOGS_SHARE_OF_FILES = 10 };
 
@@ -138,20 +139,26 @@ static struct fresh find_fresh(const rocksdb_livefiles_t *files, enum storage_sp
     return fresh;
 }
 
-/* Would others be rewritten with them? */
-static bool is_mixed(const rocksdb_livefiles_t *files, enum storage_space space,
-                     struct file_bounds range, const struct fresh *fresh)
+/* What would be rewritten with them: of the topmost level nothing may, because that is what was written last, and reaches
+ * over everything more often than not. */
+static uint64_t shared_bytes(const rocksdb_livefiles_t *files, enum storage_space space,
+                             struct file_bounds range, const struct fresh *fresh)
 {
+    uint64_t sum = 0;
+
     for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
         const struct file_bounds bounds = trash_bounds(files, i);
-        if (strcmp(rocksdb_livefiles_column_family_name(files, i), rocksdb_space_names[space]) ==
-                0 &&
-            !trash_lies_within(files, i, space, range) &&
-            bytes_compare(bounds.first, fresh->bounds.last) <= 0 &&
-            bytes_compare(bounds.last, fresh->bounds.first) >= 0)
-            return true;
+        if (strcmp(rocksdb_livefiles_column_family_name(files, i), rocksdb_space_names[space]) !=
+                0 ||
+            trash_lies_within(files, i, space, range) ||
+            bytes_compare(bounds.first, fresh->bounds.last) > 0 ||
+            bytes_compare(bounds.last, fresh->bounds.first) < 0)
+            continue;
+        if (rocksdb_livefiles_level(files, i) == 0)
+            return UINT64_MAX;
+        sum += rocksdb_livefiles_size(files, i);
     }
-    return false;
+    return sum;
 }
 
 status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end)
@@ -166,7 +173,8 @@ status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes
     make_inclusive(&full_end, &last);
     const struct file_bounds range = { full_key_bytes(&full_start), full_key_bytes(&last) };
     const struct fresh fresh = find_fresh(files, where.space, range);
-    if (fresh.bytes >= FRESH_WORTH_BYTES && !is_mixed(files, where.space, range, &fresh)) {
+    if (fresh.bytes >= FRESH_WORTH_BYTES &&
+        shared_bytes(files, where.space, range, &fresh) <= SHARED_MOST * fresh.bytes) {
         s = compact_space(rocks, where.space, fresh.bounds.first, fresh.bounds.last);
         if (s.code == OK)
             s = remove_unused_files(rocks);

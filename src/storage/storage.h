@@ -167,8 +167,8 @@ MUST_USE status storage_commit(struct storage *storage, struct storage_batch *ba
  * stays until compaction gets there: call it again at the next truncation, from the same start. */
 MUST_USE status storage_drop_range(struct storage *storage, struct row_address where, bytes start,
                                    bytes end);
-/* Behind it, from a thread that nobody waits for: what still lies in such files leaves through the sweeper, if it is much and
- * shares no file with others; blocks until done. */
+/* Behind it, from a thread that nobody waits for: what still lies in such files leaves through the sweeper, if it is much beside
+ * what has to be rewritten with it; blocks until done. */
 MUST_USE status storage_drop_fresh(struct storage *storage, struct row_address where, bytes start,
                                    bytes end);
 /* Asks for the rows of SPACE_ROWS in [start, end) of the partition to be swept now; blocks until done.
