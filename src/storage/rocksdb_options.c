@@ -34,6 +34,9 @@ enum {
     ROWS_BUFFER_BYTES = 32 << 20,
     BODIES_BUFFER_BYTES = 32 << 20,
     BUFFERS_MAX = 3,
+    /* Such a piece of that memory comes from the system by itself (base/memory.c) and goes back to it after the flush;
+     * smaller ones would leave holes between what lives longer. */
+    BUFFER_PIECE_BYTES = 4 << 20,
     ROWS_FILE_BYTES = 32 << 20,
     BODIES_FILE_BYTES = 16 << 20,
     /* What a start after a crash has to read at most. */
@@ -138,6 +141,7 @@ static void set_space_options(rocksdb_options_t *o, rocksdb_cache_t *cache,
     rocksdb_options_set_compression(o, COMPRESSION_LZ4);
     rocksdb_options_set_write_buffer_size(o, space->buffer_bytes);
     rocksdb_options_set_max_write_buffer_number(o, BUFFERS_MAX);
+    rocksdb_options_set_arena_block_size(o, BUFFER_PIECE_BYTES);
     rocksdb_options_set_target_file_size_base(o, space->file_bytes);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     set_table_options(o, cache, space);
