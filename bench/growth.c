@@ -13,6 +13,9 @@ enum { SIZES_MAX = 3, ROUNDS = 5, ROUNDS_QUICK = 3, CONNECTIONS = 16, KINDS = 4 
 /* In one turn: the purger allows 64 until it has cleaned up behind them. */
 enum { POLICY_CHANGES = 8 };
 
+/* Until the server has tidied up behind the last writes. */
+enum { REST_MS = 25000 };
+
 /* Above all seconds that a change of the ttl sets while documents are to live. */
 enum { LONG_TTL_S = 1000000 };
 
@@ -181,6 +184,8 @@ int main(void)
                   s == 1 && bench_is_quick() ? documents[s] / 10 : documents[s]);
     measure(sizes, count);
     family_settle(sizes[1].server.pid);
+    if (!bench_is_quick())
+        bench_sleep_ms(REST_MS);
     tell_footprint(&sizes[1]);
     for (size_t s = 1; s < count && count == SIZES_MAX; s++)
         purge_us[s] = purge_all(&sizes[s]);

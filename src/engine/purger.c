@@ -414,19 +414,24 @@ status purge_yield(struct purge_pass *pass)
     return STATUS_OK;
 }
 
-/* What was cut lies in the log too. Now and then, because what is in memory is written for it. */
+/* What was cut lies in the log too. Now and then, because what is in memory is written for it; and once more when writers
+ * have stopped. */
 static status trim(struct purge_pass *pass)
 {
     struct purger *purger = &pass->engine->purger;
     const time_ms now = clock_now(pass->engine->options.clock);
+    const uint64_t seq = atomic_load(&pass->engine->durable_seq);
+    status s = STATUS_OK;
 
-    if (!pass->is_eager && !expiry_is_due(purger->next_trim_at, now)) {
-        if (pass->result->truncations > 0)
-            pass->look_again_at = expiry_earlier(pass->look_again_at, purger->next_trim_at);
+    if (seq == purger->trimmed_seq && !pass->is_eager)
         return STATUS_OK;
+    if (pass->is_eager || expiry_is_due(purger->next_trim_at, now)) {
+        purger->trimmed_seq = seq;
+        purger->next_trim_at = int64_add_saturating(now, TRIM_PAUSE_MS);
+        s = storage_trim(pass->engine->storage);
     }
-    purger->next_trim_at = int64_add_saturating(now, TRIM_PAUSE_MS);
-    return storage_trim(pass->engine->storage);
+    pass->look_again_at = expiry_earlier(pass->look_again_at, purger->next_trim_at);
+    return s;
 }
 
 /* Every collection gets its turn; an error in one does not stop the others. */

@@ -17,7 +17,7 @@ enum { ENOUGH_FF_BYTES = 32 };
 /* Fresh files that are worth a compaction, and how many times as much it may rewrite of others. */
 enum { FRESH_WORTH_BYTES = 4 << 20, SHARED_MOST = 2 };
 /* Logs that are not worth a flush: so many bytes, or that part of what the files hold. */
-enum { LOGS_SMALL_BYTES = 16 << 20, LOGS_SHARE_OF_FILES = 10 };
+enum { LOGS_SMALL_BYTES = 16 << 20, LOGS_SHARE_OF_FILES = 16 };
 
 /* Files whose last use has ended stay until RocksDB next looks for them: make it look. */
 static status remove_unused_files(struct rocksdb_storage *rocks)
