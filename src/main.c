@@ -213,12 +213,17 @@ static int print_operators(struct arena *arena)
 static int run_serve(struct arena *arena, const struct config *config)
 {
     struct house house;
+    struct doors doors;
 
-    serve_prepare(config);
-    status s = house_open(&house, config, COMMAND_SERVE, arena);
+    status s = serve_prepare(config, arena, &doors);
     if (s.code != OK)
         return fail(EXIT_FAILED, s.message);
-    s = serve_until_stopped(&house, config, arena);
+    s = house_open(&house, config, COMMAND_SERVE, arena);
+    if (s.code != OK) {
+        serve_abandon(&doors);
+        return fail(EXIT_FAILED, s.message);
+    }
+    s = serve_until_stopped(&house, config, &doors, arena);
     house_close(&house);
     return s.code == OK ? EXIT_DONE : fail(EXIT_FAILED, s.message);
 }

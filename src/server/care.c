@@ -97,7 +97,9 @@ static status reload_certificate(const struct care *care, struct arena *arena)
     struct certificate certificate;
 
     TRY(care_find_certificate(care->config, arena, &certificate));
-    return tls_renew(care->tls, arena, &certificate);
+    const status s = tls_renew(care->tls, arena, &certificate);
+    certificate_wipe(&certificate);
+    return s;
 }
 
 /* The number of the descriptor stays, so nobody who writes needs to know. */

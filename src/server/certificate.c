@@ -163,3 +163,9 @@ status certificate_keep(struct arena *arena, const char *directory, struct certi
                          chain_path);
     return STATUS_OK;
 }
+
+void certificate_wipe(const struct certificate *certificate)
+{
+    if (certificate->key.len > 0)
+        explicit_bzero((void *)(uintptr_t)certificate->key.data, certificate->key.len);
+}

@@ -21,4 +21,7 @@ MUST_USE status certificate_read(struct arena *arena, const char *chain_path, co
 MUST_USE status certificate_keep(struct arena *arena, const char *directory,
                                  struct certificate *out);
 
+/* Overwrites the private key, once whoever needs it has taken it. */
+void certificate_wipe(const struct certificate *certificate);
+
 #endif

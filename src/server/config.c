@@ -346,6 +346,8 @@ static status check_texts(struct arena *arena, enum command command,
     TRY(check_certificate(texts[OPTION_cert], texts[OPTION_key], out));
     TRY(check_seconds(arena, texts[OPTION_purger_pause], &out->purger_pause_s));
     out->audit_file = texts[OPTION_audit_file][0] != '\0' ? texts[OPTION_audit_file] : NULL;
+    out->user = texts[OPTION_user][0] != '\0' ? texts[OPTION_user] : NULL;
+    out->has_no_call_filter = strcmp(texts[OPTION_no_call_filter], flag_is_set) == 0;
     out->has_core_dumps = strcmp(texts[OPTION_core_dumps], flag_is_set) == 0;
     out->enforces_throughput = strcmp(texts[OPTION_enforce_throughput], flag_is_set) == 0;
     out->has_test_commands = strcmp(texts[OPTION_test_commands], flag_is_set) == 0;

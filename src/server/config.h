@@ -41,7 +41,9 @@ struct config {
     const char *read_only_key;   /* base64; NULL: there is none */
     const char *secondary_key, *secondary_read_only_key; /* the same beside them */
     const char *audit_file;                              /* NULL: the log */
+    const char *user;                                    /* NULL: as it was started */
     bool has_core_dumps;
+    bool has_no_call_filter;
     bool enforces_throughput;
     bool has_test_commands;
     bool wants_help; /* --help stands among the options; nothing else was looked at */

@@ -1,6 +1,7 @@
 /* Serve: faces, listeners and warnings, wired together.
  *
- * Opening goes upwards (faces, server, listeners), closing the same way back.
+ * Addresses are bound first, while that may still be done as root and before the data are opened; until the server takes
+ * them, clients are told that it starts. Opening goes upwards (faces, server, listeners), closing the same way back.
  *
  * Threads: only the one that runs main; the server has its own. Start reading at serve_until_stopped(). */
 #include "server/serve.h"
@@ -8,7 +9,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,20 +28,58 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* Keys and documents stay out of core dumps and of other processes of the same user, and nothing that is run
- * from here may become somebody else. */
-static void protect_memory(const struct config *config)
+static void close_doors(struct doors *doors)
 {
-    if (!config->has_core_dumps)
-        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    starting_close(doors->starting);
+    if (doors->cosmos_fd >= 0)
+        close(doors->cosmos_fd);
+    if (doors->mongo_fd >= 0)
+        close(doors->mongo_fd);
+    doors->starting = NULL;
+    doors->cosmos_fd = doors->mongo_fd = -1;
 }
 
-void serve_prepare(const struct config *config)
+/* Whoever has the port already is seldom known; what to do about it is. */
+static status bind_one(struct arena *arena, const struct address *address, const char *option,
+                       struct address *actual_out, int *fd_out)
 {
+    status s = server_bind(arena, address, actual_out, fd_out);
+
+    if (s.code != EXISTS)
+        return s;
+    return status_fail(arena, EXISTS,
+                       "%s; another server has it: stop that one, or say %s 127.0.0.1:0 for a free "
+                       "port%s",
+                       s.message, option,
+                       strcmp(option, "--mongo") == 0 ? ", or --mongo none for no MongoDB protocol"
+                                                      : "");
+}
+
+static status open_doors(const struct config *config, struct arena *arena, struct doors *doors)
+{
+    TRY(bind_one(arena, &config->cosmos, "--cosmos", &doors->cosmos, &doors->cosmos_fd));
+    if (config->has_mongo)
+        TRY(bind_one(arena, &config->mongo, "--mongo", &doors->mongo, &doors->mongo_fd));
+    if (config->user)
+        TRY(guard_become(arena, config->user));
+    guard_memory(config->has_core_dumps); /* last, because who becomes another loses it */
+    return starting_open(arena, doors->cosmos_fd, &doors->starting);
+}
+
+status serve_prepare(const struct config *config, struct arena *arena, struct doors *doors)
+{
+    *doors = (struct doors){ .cosmos_fd = -1, .mongo_fd = -1 };
     server_hold_signals();
     raise_descriptor_limit();
-    protect_memory(config);
+    status s = open_doors(config, arena, doors);
+    if (s.code != OK)
+        close_doors(doors);
+    return s;
+}
+
+void serve_abandon(struct doors *doors)
+{
+    close_doors(doors);
 }
 
 /* The server's own pages and the face share a port. */
@@ -73,7 +111,9 @@ static status open_tls(const struct config *config, struct arena *arena, struct 
 
     *out = NULL;
     TRY(care_find_certificate(config, arena, &certificate));
-    TRY(tls_open(arena, &certificate, out));
+    status s = tls_open(arena, &certificate, out);
+    certificate_wipe(&certificate);
+    TRY(s);
     if (certificate.path)
         printf("mayfly certificate %s\n",
                realpath(certificate.path, path) ? path : certificate.path);
@@ -157,22 +197,6 @@ static status announce(struct mongo *face, const char *text)
     return mongo_announce(face, address);
 }
 
-/* Whoever has the port already is seldom known; what to do about it is. */
-static status listen_one(struct server *server, struct arena *arena, const struct address *address,
-                         struct offer offer, const char *option, struct address *actual_out)
-{
-    status s = server_listen(server, arena, address, offer, actual_out);
-
-    if (s.code != EXISTS)
-        return s;
-    return status_fail(arena, EXISTS,
-                       "%s; another server has it: stop that one, or say %s 127.0.0.1:0 for a free "
-                       "port%s",
-                       s.message, option,
-                       strcmp(option, "--mongo") == 0 ? ", or --mongo none for no MongoDB protocol"
-                                                      : "");
-}
-
 /* A server without it serves all the same; only backups of it have to wait for its end. */
 static void listen_to_owner(struct faces *faces, const struct config *config,
                             const struct house *house, struct arena *arena)
@@ -195,8 +219,7 @@ static void listen_to_owner(struct faces *faces, const struct config *config,
 }
 
 /* Says where clients come in, which with port 0 nobody knows before. */
-static status listen_all(struct faces *faces, const struct config *config, struct arena *arena,
-                         struct buffer *ready)
+static status take_doors(struct faces *faces, struct doors *doors, struct buffer *ready)
 {
     struct offer http = { .protocol = http_protocol(),
                           .context = &faces->service,
@@ -204,15 +227,18 @@ static status listen_all(struct faces *faces, const struct config *config, struc
     struct offer mongo = { .protocol = mongo_protocol(),
                            .context = faces->mongo,
                            .tls = faces->tls };
-    struct address actual;
     char text[ADDRESS_TEXT_BYTES];
 
-    TRY(listen_one(faces->server, arena, &config->cosmos, http, "--cosmos", &actual));
-    address_format(&actual, text);
+    starting_close(doors->starting);
+    doors->starting = NULL;
+    server_take(faces->server, doors->cosmos_fd, http);
+    doors->cosmos_fd = -1;
+    address_format(&doors->cosmos, text);
     buffer_append_format(ready, "mayfly ready cosmos=http://%s", text);
     if (faces->mongo) {
-        TRY(listen_one(faces->server, arena, &config->mongo, mongo, "--mongo", &actual));
-        address_format(&actual, text);
+        server_take(faces->server, doors->mongo_fd, mongo);
+        doors->mongo_fd = -1;
+        address_format(&doors->mongo, text);
         TRY(announce(faces->mongo, text));
         buffer_append_format(ready, " mongo=mongodb://%s", text);
     }
@@ -258,7 +284,17 @@ static void say_ready(const struct buffer *ready)
     fflush(stdout);
 }
 
-status serve_until_stopped(struct house *house, const struct config *config, struct arena *arena)
+/* A kernel without it is told of, and served all the same. */
+static void close_calls(const struct house *house, const struct config *config, struct arena *arena)
+{
+    status s = config->has_no_call_filter ? STATUS_OK : guard_calls(arena);
+
+    if (s.code != OK)
+        log_event(&house->log, LOG_WARNING, "calls.unfiltered", "reason=\"%s\"", s.message);
+}
+
+status serve_until_stopped(struct house *house, const struct config *config, struct doors *doors,
+                           struct arena *arena)
 {
     struct buffer ready = buffer_in(arena);
     struct faces faces = { 0 };
@@ -278,15 +314,17 @@ status serve_until_stopped(struct house *house, const struct config *config, str
     care.tls = faces.tls;
     server_set_care(faces.server,
                     (struct server_care){ care_reload, care_report, care_tidy, &care });
-    TRY_GOTO(listen_all(&faces, config, arena, &ready), done);
+    TRY_GOTO(take_doors(&faces, doors, &ready), done);
     listen_to_owner(&faces, config, house, arena);
     log_event(&house->log, LOG_INFO, "server.started", "version=%s pid=%d data=%s", house_version,
               (int)getpid(), config->storage == STORAGE_KIND_MEMORY ? "memory" : config->data);
     log_ring_settle(house->log.ring);
     TRY_GOTO(server_start(faces.server, arena), done);
+    close_calls(house, config, arena);
     say_ready(&ready);
     server_run(faces.server);
 done:
+    close_doors(doors);
     close_faces(&faces);
     if (config->storage != STORAGE_KIND_MEMORY)
         control_remove(config->data);

@@ -4,11 +4,22 @@
 
 #include "server/house.h"
 
-/* Before anything is opened: signals wait, more descriptors, nothing of the memory in core dumps. */
-void serve_prepare(const struct config *config);
-/* Opens the faces, listens, says where on stdout, and serves until a signal ends it. IO_ERROR, EXISTS for an address that
- * somebody else has. */
+struct starting;
+
+/* Addresses that are bound, before there is a server. */
+struct doors {
+    struct address cosmos, mongo; /* with their real ports */
+    int cosmos_fd, mongo_fd;      /* -1: none, or taken */
+    struct starting *starting;    /* tells clients to wait; NULL: no more */
+};
+/* Before anything is opened: signals wait, more descriptors, addresses bound, another user if that is wanted, nothing of the
+ * memory in core dumps. EXISTS for an address that somebody else has; IO_ERROR, INVALID. */
+MUST_USE status serve_prepare(const struct config *config, struct arena *arena,
+                              struct doors *doors);
+/* If it does not come to serving. */
+void serve_abandon(struct doors *doors);
+/* Opens the faces, listens, says where on stdout, and serves until a signal ends it. IO_ERROR. */
 MUST_USE status serve_until_stopped(struct house *house, const struct config *config,
-                                    struct arena *arena);
+                                    struct doors *doors, struct arena *arena);
 
 #endif

@@ -160,12 +160,12 @@ static int open_listening(const struct address *address)
     return fd;
 }
 
-status server_listen(struct server *server, struct arena *arena, const struct address *address,
-                     struct offer offer, struct address *actual_out)
+status server_bind(struct arena *arena, const struct address *address, struct address *actual_out,
+                   int *fd_out)
 {
-    ASSERT(server->listener_count < LIMIT_LISTENERS);
     *actual_out = *address;
     int fd = open_listening(address);
+    *fd_out = fd;
     if (fd < 0) {
         int error = errno;
         char text[ADDRESS_TEXT_BYTES];
@@ -175,6 +175,12 @@ status server_listen(struct server *server, struct arena *arena, const struct ad
     }
     actual_out->socket_len = sizeof(actual_out->socket);
     getsockname(fd, (struct sockaddr *)&actual_out->socket, &actual_out->socket_len);
+    return STATUS_OK;
+}
+
+void server_take(struct server *server, int fd, struct offer offer)
+{
+    ASSERT(server->listener_count < LIMIT_LISTENERS);
     server->listeners[server->listener_count++] = (struct listener){
         .source = { .on_event = listener_on_event },
         .server = server,
@@ -182,6 +188,15 @@ status server_listen(struct server *server, struct arena *arena, const struct ad
         .spare_fd = open_spare(),
         .offer = offer,
     };
+}
+
+status server_listen(struct server *server, struct arena *arena, const struct address *address,
+                     struct offer offer, struct address *actual_out)
+{
+    int fd;
+
+    TRY(server_bind(arena, address, actual_out, &fd));
+    server_take(server, fd, offer);
     return STATUS_OK;
 }
 

@@ -13,11 +13,13 @@
 #include "server/config.h"
 #include "server/control.h"
 #include "server/export.h"
+#include "server/guard.h"
 #include "server/house.h"
 #include "server/import.h"
 #include "server/offer.h"
 #include "server/pages.h"
 #include "server/serve.h"
+#include "server/starting.h"
 
 struct server;
 
@@ -37,6 +39,10 @@ void server_close(struct server *server);
 MUST_USE status server_listen(struct server *server, struct arena *arena,
                               const struct address *address, struct offer offer,
                               struct address *actual_out);
+/* The same in two steps: a socket that listens, before there is a server, and then its place in one, which owns it. */
+MUST_USE status server_bind(struct arena *arena, const struct address *address,
+                            struct address *actual_out, int *fd_out);
+void server_take(struct server *server, int fd, struct offer offer);
 MUST_USE status server_start(struct server *server, struct arena *arena);
 
 /* What happens at SIGHUP, at SIGUSR1 and every second, on the thread of server_run(); NULL: nothing. */

@@ -154,6 +154,7 @@ test("the audit log tells who came in, who was refused and who changed what", as
     const first = await MongoClient.connect(server.mongoUrl);
     await first.db("m").collection("c").createIndex({ at: 1 }, { expireAfterSeconds: 5, name: "t" });
     await first.db("m").command({ collMod: "c", index: { name: "t", expireAfterSeconds: 50 } });
+    for (const n of [1, 2]) await first.db("m").collection("born").insertOne({ n });
     await first.db("m").createCollection("a result=done code=0 who=root");
     await first.db("admin").command({ createUser: "ann", pwd: "pass-word-1", roles: ["root"] });
     await first.close();
@@ -173,7 +174,9 @@ test("the audit log tells who came in, who was refused and who changed what", as
     await server.client().database("shop").delete();
     equal(await server.stop(), 0);
     const lines = fs.readFileSync(file + ".1", "utf8");
+    equal(lines.match(/made=collection/g), ["made=collection"], "once for each");
     for (const pattern of [
+        /audit\.change .* who=- command=insert ns=m\.born made=collection result=done/,
         /audit\.change client=127\.0\.0\.1:\d+ who=primary request="POST \/dbs" id=shop status=201/,
         /audit\.change .* who=primary request="POST \/dbs\/shop\/colls" id=orders status=201/,
         /audit\.refused .* who=- request="GET \/dbs\/shop\/colls\/orders" status=401/,
@@ -272,6 +275,34 @@ test("a database is made although its audit file lies in its directory", async (
 });
 
 const mayfly = (...words) => spawnSync(MAYFLY, words, { encoding: "utf8", timeout: 20000 });
+
+test("a server gives up rights that it never needs", async () => {
+    const facts = (server) => {
+        const text = fs.readFileSync(`/proc/${server.process.pid}/status`, "utf8");
+        const of = (name) => new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)[1];
+        return { calls: of("Seccomp"), privileges: of("NoNewPrivs"), user: of("Uid") };
+    };
+    const usual = await start();
+    equal([facts(usual).calls, facts(usual).privileges], ["2", "1"], "no programs, no new rights");
+    equal(await usual.stop(), 0);
+    const open = await start({ options: ["--no-call-filter"] });
+    equal([facts(open).calls, facts(open).privileges], ["0", "1"]);
+    equal(await open.stop(), 0);
+    const { status, stderr } = spawnSync(MAYFLY, ["serve", "--data", temporaryDirectory(), "--cosmos", "127.0.0.1:0", "--mongo", "none",
+        "--user", "no-such-user"], { encoding: "utf8" });
+    equal(status, 1);
+    matches(stderr, /--user no-such-user: there is no such user/);
+    if (process.getuid() !== 0) return; // only root can become somebody else
+    const data = path.join(temporaryDirectory(), "data");
+    fs.chmodSync(path.dirname(data), 0o755);
+    fs.mkdirSync(data, 0o700);
+    const id = Number(spawnSync("id", ["-u", "nobody"], { encoding: "utf8" }).stdout);
+    fs.chownSync(data, id, id);
+    const other = await start({ data, options: ["--user", "nobody"] });
+    equal(facts(other).user, String(id));
+    ok(fs.readdirSync(data).every((name) => fs.statSync(path.join(data, name)).uid === id), "all files are of that user");
+    equal(await other.stop(), 0);
+});
 
 test("the audit log names what was changed, and what its owner asked of the server", async () => {
     const file = path.join(temporaryDirectory(), "audit.log");

@@ -8,6 +8,7 @@
 #include "front/mongo/command.h"
 #include "front/mongo/keep.h"
 #include "front/mongo/series.h"
+#include "front/mongo/witness.h"
 
 #define SYSTEM_DATABASE "$mayfly"
 
@@ -205,7 +206,10 @@ status command_need(struct command *command, bytes name, const struct collection
     TRY(command_find_stored(command, name, out));
     if (*out)
         return mark_foreign(command, *out);
-    TRY(unless_exists(command_create(command, &definition, NULL, 0)));
+    status made = command_create(command, &definition, NULL, 0);
+    if (made.code == OK)
+        witness_made(command, name);
+    TRY(unless_exists(made));
     TRY(command_renew(command));
     if (command->request.transaction)
         TRY(transaction_adopt(&command->request, command->database, name));

@@ -202,3 +202,17 @@ void witness_change(const struct command *command, bool is_failed)
     };
     audit_done(command->face->audit, "change", &party, pairs, ARRAY_COUNT(pairs));
 }
+
+void witness_made(const struct command *command, bytes name)
+{
+    if (!command->face->audit || is_change(command))
+        return;
+    const struct audit_party party = party_of(command);
+    const struct audit_pair pairs[] = {
+        {"command", bytes_of_text(command->row->name)},
+        { "ns",     formatted(command,                 command->database, ".", name) },
+        { "made",      BYTES_LITERAL("collection")                                 },
+        { "result",   BYTES_LITERAL("done")   },
+    };
+    audit_done(command->face->audit, "change", &party, pairs, ARRAY_COUNT(pairs));
+}
