@@ -4,7 +4,7 @@
 
 /* ---- the server room ---- */
 /* Connections open at the same time; one more is refused at once. */
-#define LIMIT_CONNECTIONS 10000
+#define LIMIT_CONNECTIONS 20000
 /* Connections that wait in the kernel to be accepted. */
 #define LIMIT_LISTEN_BACKLOG 1024
 /* Sockets one server listens on. */

@@ -169,6 +169,38 @@ test("without a free descriptor clients are refused, and later served again", as
     matches(server.errors, /connection\.refused reason="no file descriptor left"/);
 });
 
+test("thousands of idle clients, slow senders and slow readers keep nobody from being served", async () => {
+    const server = await start({ options: [...MONGO, "--core-dumps"] });
+    const resident = () => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${server.process.pid}/status`, "utf8"))[1]) / 1024;
+    const open = (port) => {
+        const socket = net.connect(port, "127.0.0.1");
+        socket.on("error", () => 0);
+        return new Promise((resolve) => socket.once("connect", () => resolve(socket)).once("error", () => resolve(null)));
+    };
+    const mongoPort = Number(/:(\d+)$/.exec(server.mongoUrl)[1]);
+    const before = resident();
+    const idle = [];
+    for (let i = 0; i < 20; i++)
+        idle.push(...(await Promise.all(Array.from({ length: 100 }, (_, n) => open(n % 2 ? server.port : mongoPort)))));
+    ok(idle.every((socket) => socket), "2,000 clients are accepted; raise the limit of descriptors (ulimit -n) if not");
+    const senders = await Promise.all(Array.from({ length: 50 }, () => open(server.port)));
+    for (const socket of senders) socket.write("POST /dbs HTTP/1.1\r\nContent-Le");
+    const readers = await Promise.all(Array.from({ length: 20 }, () => open(server.port)));
+    for (const socket of readers) {
+        socket.pause();
+        socket.write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2000));
+    }
+    const client = await MongoClient.connect(server.mongoUrl);
+    for (let i = 0; i < 20; i++) await client.db("m").collection("c").insertOne({ i });
+    equal(await client.db("m").collection("c").countDocuments(), 20);
+    await client.close();
+    for (let i = 0; i < 20; i++) equal((await server.raw("GET", "/healthz")).status, 200);
+    ok(resident() - before < 150, `2,000 idle, 50 slow senders, 20 slow readers: ${before} MB became ${resident()} MB`);
+    for (const socket of [...idle, ...senders, ...readers]) socket.destroy();
+    equal((await server.raw("GET", "/healthz")).status, 200);
+    equal(await server.stop(), 0);
+});
+
 // Writers through both faces that remember what was acknowledged; they end when the server does.
 function load(server, client, ledger) {
     const container = server.client().database("load").container("both");
