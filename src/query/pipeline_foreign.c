@@ -3,7 +3,7 @@
  * A lookup asks, for each row, for the documents whose field has one of the values that the row has, and lets
  * the stages inside do the rest. What the first of those ask is asked of the other collection, too; where it
  * compares a field with a variable by a formula, the comparison is added as a condition, which an index can
- * answer. Where fields are compared alone it is asked for many rows at once (pipeline_join.c). A union gives its own
+ * answer. Where fields, or a field and a variable, are compared it is asked for many rows at once (pipeline_join.c). A union gives its own
  * rows first.
  *
  * Keeps: documents of other collections come from the source's pipeline_foreign, which judges them as it judges
@@ -183,7 +183,7 @@ static status imply_equal(struct pipeline_run *run, struct operator* o, const st
         (other->kind != FORMULA_IS_VARIABLE && other->kind != FORMULA_IS_LITERAL))
         return STATUS_OK;
     TRY(formula_value(other, &run->formulas, &value));
-    if (formula_is_null(value) || value.type == VALUE_ARRAY || value.type == VALUE_REGEX)
+    if (!join_can_compare(value))
         return STATUS_OK;
     return match_leaf_by(o->scratch, run->formulas.collation, MATCH_EQUAL, field->path, value,
                          &all->items[all->count++]);

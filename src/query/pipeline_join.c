@@ -1,7 +1,7 @@
 /* Pipeline join: a lookup by equal fields, for many rows at once.
  *
- * Rows are taken in advance, as many as will be asked for and fit, and the values of their local fields are put into a
- * set. Then the other collection is asked once: by the index over the foreign field if the values are few, or else for all
+ * Rows are taken in advance, as many as will be asked for and fit, and the values of their local fields, or of the variable
+ * that the stages inside compare a field with (pipeline_join_plan.c), are put into a set. Then the other collection is asked once: by the index over the foreign field if the values are few, or else for all
  * its documents, with as many threads as are free. Documents that have one of the values are kept with the numbers of
  * their values, and each row gathers what its own values have found.
  *
@@ -64,11 +64,13 @@ struct worker {
 struct join_row {
     bytes row, origin, place;
     size_t first, count; /* of its values */
+    bool is_alone;       /* its value cannot be looked up together with others */
 };
 
 struct join {
     struct pipeline_run *run;
     struct operator* operator;
+    struct join_key key;
     uint64_t wanted;   /* rows that will be asked for at most; 0: unknown */
     bool asks_rows;    /* the condition of the stages inside is asked for each row */
     bool is_top_field; /* the foreign field is one of the document itself */
@@ -96,63 +98,24 @@ struct join {
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-uint64_t join_demand(const struct pipeline *pipeline, size_t behind, uint64_t wanted)
-{
-    uint64_t skipped = 0;
-    bool is_unsure = false;
-
-    for (size_t i = behind; i < pipeline->count; i++) {
-        const struct stage *stage = &pipeline->stages[i];
-        switch (stage->kind) {
-        case STAGE_PROJECT:
-        case STAGE_REPLACE_ROOT:
-        case STAGE_LOOKUP:
-        case STAGE_GRAPH_LOOKUP:
-        case STAGE_UNION:
-        case STAGE_NEAR:
-            break;
-        case STAGE_MATCH:
-        case STAGE_UNWIND:
-        case STAGE_REDACT:
-            is_unsure = true;
-            break;
-        case STAGE_SKIP:
-            skipped = skipped + stage->count < skipped ? UINT64_MAX : skipped + stage->count;
-            break;
-        case STAGE_LIMIT:
-            if (is_unsure)
-                return 0;
-            return skipped + stage->count < skipped ? UINT64_MAX : skipped + stage->count;
-        case STAGE_SORT:
-        case STAGE_GROUP:
-        case STAGE_COUNT:
-        case STAGE_SAMPLE:
-        case STAGE_FACET:
-        case STAGE_BUCKETS:
-        case STAGE_WINDOW:
-        case STAGE_DENSIFY:
-            return UINT64_MAX;
-        }
-    }
-    return is_unsure && wanted != UINT64_MAX ? 0 : wanted;
-}
-
 status join_make(struct pipeline_run *run, struct operator* o, uint64_t wanted, struct arena *arena)
 {
     const struct stage *stage = o->stage;
+    struct join_key key;
     bool has_formula = o->inner_match && match_has_formula(o->inner_match);
     bool is_elsewhere = o->inner_match &&
                         (match_wish(o->inner_match) || match_near(o->inner_match));
 
-    if (stage->kind != STAGE_LOOKUP || !o->local_path || stage->from.len == 0 ||
-        !run->source.foreign || (has_formula && is_elsewhere))
+    if (stage->kind != STAGE_LOOKUP || stage->from.len == 0 || !run->source.foreign ||
+        (has_formula && is_elsewhere) || !join_find_key(o, &key))
         return STATUS_OK;
     TRY(ARENA_NEW(arena, 1, &o->join));
     o->join->run = run;
     o->join->operator= o;
     o->join->wanted = wanted;
     o->join->asks_rows = has_formula;
-    o->join->is_top_field = !memchr(stage->foreign_field.data, '.', stage->foreign_field.len);
+    o->join->key = key;
+    o->join->is_top_field = !memchr(key.foreign_field.data, '.', key.foreign_field.len);
     o->join->most = ROWS_FIRST;
     o->join->kept_max = run->share.held_bytes / 2;
     return STATUS_OK;
@@ -243,6 +206,27 @@ static status add_values(struct join *join, bytes row)
     return STATUS_OK;
 }
 
+/* The variables of the row as they will be when it is given. What fails, fails then, if it comes to that. */
+static status add_variable(struct join *join, bytes row, struct join_row *added)
+{
+    const struct stage *stage = join->operator->stage;
+    struct value wanted = value_null(), value;
+
+    for (size_t i = 0; i < stage->variable_count; i++) {
+        const struct stage_variable *variable = &stage->variables[i];
+        if (pipeline_compute(join->run, join->operator->scratch, variable->formula, row, &value)
+                .code != OK) {
+            added->is_alone = true;
+            return STATUS_OK;
+        }
+        join->run->formulas.variables[variable->number] = value;
+        if (variable->number == join->key.variable)
+            wanted = value;
+    }
+    added->is_alone = !join_can_compare(wanted);
+    return added->is_alone ? STATUS_OK : add_value(join, wanted);
+}
+
 static status make_room(struct join *join)
 {
     size_t room = join->room ? join->room * 2 : ROWS_FIRST;
@@ -271,7 +255,7 @@ static status add_row(struct join *join, bytes row)
     TRY(arena_copy(o->held, origin, &added->origin));
     TRY(pipeline_place(join->run, o->held, &added->place));
     arena_reset(o->scratch);
-    TRY(add_values(join, row));
+    TRY(join->key.is_variable ? add_variable(join, row, added) : add_values(join, row));
     added->count = join->numbers.len / sizeof(uint32_t) - added->first;
     return join->numbers.is_failed || join->values.is_failed ? arena_exhausted(o->held) : STATUS_OK;
 }
@@ -408,8 +392,8 @@ static status collect_numbers(struct worker *worker, bytes document)
     worker->looked = NULL;
     arena_reset(worker->scratch);
     worker->numbers = buffer_in(worker->scratch);
-    TRY(match_each_value(worker->join->operator->stage->foreign_field, &worker->matching, document,
-                         meet_value, worker));
+    TRY(match_each_value(worker->join->key.foreign_field, &worker->matching, document, meet_value,
+                         worker));
     if (worker->numbers.is_failed)
         return arena_exhausted(worker->scratch);
     worker->looked = document.data;
@@ -425,7 +409,7 @@ static bool look_at(void *owner, bytes stored)
     struct value value;
 
     if (join->is_top_field) {
-        document_find_bytes(stored, join->operator->stage->foreign_field, &value);
+        document_find_bytes(stored, join->key.foreign_field, &value);
         if (formula_is_null(value))
             value = value_null();
         if (value.type != VALUE_ARRAY && !may_be_wanted(join, value))
@@ -466,7 +450,7 @@ static status take_one_by_one(struct join *join)
 static status take_documents(struct join *join)
 {
     const struct pipeline_source *source = &join->operator->foreign;
-    const bytes field = join->operator->stage->foreign_field;
+    const bytes field = join->key.foreign_field;
     const struct gather gather = { .open = open_worker,
                                    .look = bytes_starts_with(field, BYTES_LITERAL("_id")) ? NULL
                                                                                           : look_at,
@@ -526,7 +510,7 @@ static status match_wanted(struct join *join, size_t count, const struct match *
         if (join->is_wanted[i])
             wanted[taken++] = values[i];
     }
-    return foreign_match_in(o->scratch, join->run->formulas.collation, o->stage->foreign_field,
+    return foreign_match_in(o->scratch, join->run->formulas.collation, join->key.foreign_field,
                             wanted, taken, out);
 }
 
@@ -702,8 +686,8 @@ status join_open_row(struct operator* o, bool *is_plain_out)
     const uint32_t *numbers = numbers_of(join, row);
     struct buffer found = buffer_in(o->scratch);
 
-    *is_plain_out = join->is_plain;
-    if (join->is_plain)
+    *is_plain_out = join->is_plain || row->is_alone;
+    if (*is_plain_out)
         return STATUS_OK;
     for (size_t i = 0; i < row->count; i++) {
         for (const struct hit *hit = join->heads[numbers[i]]; hit; hit = hit->next)

@@ -105,6 +105,16 @@ MUST_USE status foreign_open(struct pipeline_run *run, struct operator* operator
 /* The value at `path` is one of these, which are sorted for it. */
 MUST_USE status foreign_match_in(struct arena *arena, const struct collation *by, bytes path,
                                  struct value *values, size_t count, const struct match **out);
+/* By what a lookup can be done for many rows at once. */
+struct join_key {
+    bytes foreign_field;
+    bool is_variable; /* its value, not that of the local field */
+    uint32_t variable;
+};
+/* False: there is nothing by which it could be done for many rows at once. */
+bool join_find_key(const struct operator* operator, struct join_key * out);
+/* Is a formula that says equal true only of documents that a condition finds by this value? */
+bool join_can_compare(struct value value);
 /* pipeline_join.c: for a lookup that can be done for many rows at once; `wanted` rows will be asked for, as in
  * pipeline_source, and how many are wanted of a stage in front of others. */
 MUST_USE status join_make(struct pipeline_run *run, struct operator* operator, uint64_t wanted,

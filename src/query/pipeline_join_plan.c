@@ -1,0 +1,106 @@
+/* Pipeline join plan: by what a lookup can be done for many rows at once, and how many rows will be asked for.
+ *
+ * Local and foreign field say it themselves. Without them the stages inside may: if they begin with a condition that a
+ * field equals a variable, as a formula says it, only documents that have the value of the variable can fulfil it. They
+ * are found together, and then the condition is asked of each for its row.
+ *
+ * Keeps: whatever fulfils the condition for a row has the value of the row at the foreign field.
+ * Threads: pure. */
+#include "query/formula_body.h"
+#include "query/pipeline_parts.h"
+
+bool join_can_compare(struct value value)
+{
+    return !formula_is_null(value) && value.type != VALUE_ARRAY && value.type != VALUE_REGEX;
+}
+
+static bool is_own_variable(const struct stage *stage, const struct formula *formula)
+{
+    for (size_t i = 0; i < stage->variable_count && formula->kind == FORMULA_IS_VARIABLE; i++) {
+        if (stage->variables[i].number == formula->number)
+            return true;
+    }
+    return false;
+}
+
+static bool find_in_formula(const struct stage *stage, const struct formula *formula,
+                            struct join_key *out)
+{
+    if (formula->kind != FORMULA_IS_CALL)
+        return false;
+    for (size_t i = 0; formula->operator== FORMULA_and && i<formula->count; i++) {
+        if (find_in_formula(stage, formula->args[i], out))
+            return true;
+    }
+    for (size_t i = 0; formula->operator== FORMULA_equal && i<2; i++) {
+        const struct formula *field = formula->args[i], *other = formula->args[1 - i];
+        if (field->kind != FORMULA_IS_PATH || field->count || !is_own_variable(stage, other))
+            continue;
+        *out = (struct join_key){ .foreign_field = field->path,
+                                  .is_variable = true,
+                                  .variable = (uint32_t)other->number };
+        return true;
+    }
+    return false;
+}
+
+static bool find_in_match(const struct stage *stage, const struct match *match,
+                          struct join_key *out)
+{
+    if (match->kind == MATCH_FORMULA)
+        return find_in_formula(stage, match->formula, out);
+    for (size_t i = 0; match->kind == MATCH_AND && i < match->count; i++) {
+        if (find_in_match(stage, match->parts[i], out))
+            return true;
+    }
+    return false;
+}
+
+bool join_find_key(const struct operator* o, struct join_key *out)
+{
+    *out = (struct join_key){ .foreign_field = o->stage->foreign_field };
+    if (o->local_path)
+        return true;
+    return o->inner_match && find_in_match(o->stage, o->inner_match, out);
+}
+
+uint64_t join_demand(const struct pipeline *pipeline, size_t behind, uint64_t wanted)
+{
+    uint64_t skipped = 0;
+    bool is_unsure = false;
+
+    for (size_t i = behind; i < pipeline->count; i++) {
+        const struct stage *stage = &pipeline->stages[i];
+        switch (stage->kind) {
+        case STAGE_PROJECT:
+        case STAGE_REPLACE_ROOT:
+        case STAGE_LOOKUP:
+        case STAGE_GRAPH_LOOKUP:
+        case STAGE_UNION:
+        case STAGE_NEAR:
+            break;
+        case STAGE_MATCH:
+        case STAGE_UNWIND:
+        case STAGE_REDACT:
+            is_unsure = true;
+            break;
+        case STAGE_SKIP:
+            skipped = skipped + stage->count < skipped ? UINT64_MAX : skipped + stage->count;
+            break;
+        case STAGE_LIMIT:
+            if (is_unsure)
+                return 0;
+            return skipped + stage->count < skipped ? UINT64_MAX : skipped + stage->count;
+        case STAGE_SORT:
+        case STAGE_GROUP:
+        case STAGE_COUNT:
+        case STAGE_SAMPLE:
+        case STAGE_FACET:
+        case STAGE_BUCKETS:
+        case STAGE_WINDOW:
+        case STAGE_DENSIFY:
+            return UINT64_MAX;
+        }
+    }
+    return is_unsure && wanted != UINT64_MAX ? 0 : wanted;
+}
