@@ -423,7 +423,8 @@ static status find_borders(struct sift *sift, bytes *borders, size_t *border_cou
                      address(sift->spec.collection->state->partition, SPACE_BODIES), &ahead,
                      STRETCHES_MAX, request->arena, &parting));
     TRY(find_last(sift, &last));
-    TRY(arena_join(request->arena, ahead.start, bytes_of("", 1), &borders[(*border_count)++]));
+    TRY(arena_join(request->arena, ahead.start, BYTES_LITERAL("\x01"),
+                   &borders[(*border_count)++]));
     size_t cuts = PIECES_WANTED / (parting.count + 1);
     cuts = cuts < CUTS_LEAST ? CUTS_LEAST : cuts > CUTS_MOST ? CUTS_MOST : cuts;
     from = ahead.start;
