@@ -423,9 +423,9 @@ static status trim(struct purge_pass *pass)
     const uint64_t seq = atomic_load(&pass->engine->durable_seq);
     status s = STATUS_OK;
 
-    if (seq == purger->trimmed_seq && !pass->is_eager)
+    if (seq == purger->trimmed_seq)
         return STATUS_OK;
-    if (pass->is_eager || expiry_is_due(purger->next_trim_at, now)) {
+    if (expiry_is_due(purger->next_trim_at, now)) {
         purger->trimmed_seq = seq;
         purger->next_trim_at = int64_add_saturating(now, TRIM_PAUSE_MS);
         s = storage_trim(pass->engine->storage);

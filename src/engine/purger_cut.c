@@ -22,7 +22,8 @@ enum { DEATHS_AT_ONCE = 1000 };
 /* Living bytes in a lane that make it worth leaving the dead to file drops: twice what the storage keeps in
  * memory. Documents that die before they reach a file are better deleted by range. */
 enum { MARK_WORTH_BYTES = 64 * 1024 * 1024 };
-/* Of the dead in one cut, so that it is worth asking for those in fresh files. */
+/* Of the dead in one cut, so that it is worth asking for those in fresh files; where as many are born as die, the fresh
+ * files hold the living. */
 enum { FRESH_WORTH_BYTES = 16 * 1024 * 1024 };
 
 struct cut {
@@ -37,6 +38,7 @@ struct cut {
     struct storage_counters border; /* the part of its last second */
     bytes start, end;               /* in SPACE_BODIES */
     bool is_by_mark;
+    bool is_most; /* of the lane goes */
     status dropped;
 };
 
@@ -130,6 +132,7 @@ static status cut_stamp(struct commit *commit, struct storage_batch *batch)
     cut->gone.first += cut->border.first;
     cut->gone.second += cut->border.second;
     cut->is_by_mark = may_go_by_mark(cut);
+    cut->is_most = 2 * cut->gone.second >= state->lanes[cut->lane].bytes;
     return cut->gone.first > 0 ? append_cut(cut, batch) : STATUS_OK;
 }
 
@@ -174,7 +177,7 @@ status cut_lane(struct purge_pass *pass, const struct collection *collection, un
     atomic_fetch_add(&collection->state->garbage_rows,
                      (uint64_t)cut.gone.first * (1 + collection->index_count));
     TRY(cut.dropped);
-    return (uint64_t)cut.gone.second >= FRESH_WORTH_BYTES && cut.is_by_mark
+    return cut.is_most && cut.gone.second >= FRESH_WORTH_BYTES && cut.is_by_mark
                ? storage_drop_fresh(engine->storage,
                                     address(collection->state->partition, SPACE_BODIES), cut.start,
                                     cut.end)
