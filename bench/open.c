@@ -1,8 +1,12 @@
-/* Bench: opening an empty database, and what an idle server keeps in memory.
+/* Bench: opening an empty database, opening one after a crash, and what an idle server keeps in memory.
+ *
+ * After a crash: a process fills the logs with documents as far as they may grow and ends without closing anything; what the
+ * next one takes to open is held against the size of the logs.
  *
  * In process: storage and engine on an existing, empty directory (and a new one). As a program: from
  * starting $BUILD/mayfly serve on an empty directory (and on the same again) until it says that it is
  * ready, with its resident memory a moment later. Medians. */
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include "bench/rocks.h"
@@ -36,6 +40,71 @@ static void in_process(const char *top)
     bench_figure("open: engine in a new directory", value, "< 100 ms", fresh_ms < 100);
     snprintf(value, sizeof(value), "%.1f ms", again_ms);
     bench_figure("open: engine on an empty database", value, "< 100 ms", again_ms < 100);
+}
+
+/* ---- after a crash --------------------------------------------------------------------------------- */
+
+static double logs_mb(const char *path)
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry;
+    double sum = 0;
+
+    BENCH_CLAIM(directory != NULL);
+    while ((entry = readdir(directory)) != NULL) {
+        const size_t len = strlen(entry->d_name);
+        struct stat about;
+        if (len > 4 && strcmp(entry->d_name + len - 4, ".log") == 0 &&
+            fstatat(dirfd(directory), entry->d_name, &about, 0) == 0)
+            sum += (double)about.st_size / 1e6;
+    }
+    closedir(directory);
+    return sum;
+}
+
+/* In steps until the logs have this size, or were cut because they had grown too far. */
+static void fill_and_crash(const char *path, double mb_wanted)
+{
+    enum { STEP = 4000, STEPS_MAX = 100 };
+    struct bench b;
+    double before = 0;
+
+    bench_open(&b, path, 0, false);
+    bench_collection(&b, "c", TTL_OFF);
+    for (int i = 0; i < STEPS_MAX; i++) {
+        bench_insert(&b, "c", (uint64_t)i * STEP, STEP);
+        const double mb = logs_mb(path);
+        if (mb > mb_wanted || mb < before)
+            break;
+        before = mb;
+    }
+    _exit(0);
+}
+
+static void after_crash(const char *top)
+{
+    enum { CRASHES = 3 };
+    double ms[CRASHES], mb[CRASHES], per_gb[CRASHES], cpu_per_gb[CRASHES];
+    char path[PATH_MAX + 16], value[128];
+
+    for (int i = 0; i < CRASHES; i++) {
+        snprintf(path, sizeof(path), "%s/crash%d", top, i);
+        const pid_t pid = fork();
+        BENCH_CLAIM(pid >= 0);
+        if (pid == 0)
+            fill_and_crash(path, 60);
+        waitpid(pid, NULL, 0);
+        mb[i] = logs_mb(path);
+        const double cpu = bench_cpu_s();
+        ms[i] = open_ms(path);
+        per_gb[i] = ms[i] / mb[i];
+        cpu_per_gb[i] = 1e3 * (bench_cpu_s() - cpu) / mb[i];
+    }
+    snprintf(value, sizeof(value), "%.0f ms for %.0f MB, %.1f s/GB (processor: %.1f)",
+             bench_median(ms, CRASHES), bench_median(mb, CRASHES), bench_median(per_gb, CRASHES),
+             bench_median(cpu_per_gb, CRASHES));
+    bench_figure("open: after a crash, by the size of the logs", value, "< 2 s/GB",
+                 bench_median(per_gb, CRASHES) < 2);
 }
 
 /* ---- the server ------------------------------------------------------------------------------------ */
@@ -91,6 +160,7 @@ int main(void)
 
     bench_temp_dir(top);
     in_process(top);
+    after_crash(top);
     as_program(top);
     stripped_size(top);
     bench_remove_dir(top);

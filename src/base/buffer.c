@@ -26,7 +26,7 @@ static bool grow(struct buffer *buffer, size_t need)
     uint8_t *data = arena_try_take(buffer->arena, room);
     if (!data)
         return false;
-    if (buffer->len)
+    if (buffer->data)
         memcpy(data, buffer->data, buffer->len);
     buffer->data = data;
     buffer->room = room;

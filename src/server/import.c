@@ -251,6 +251,8 @@ static status feed_all(struct feed *feed)
 {
     arena_position whole = arena_mark(feed->importing->arena);
 
+    if (!feed->rest.data)
+        return STATUS_OK; /* an empty file */
     begin_batch(feed);
     status s = feed->is_json ? feed_lines(feed, whole) : feed_bson(feed, whole);
     status last = feed->count > 0 ? send_batch(feed) : STATUS_OK;

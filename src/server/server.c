@@ -312,13 +312,13 @@ static bool wait_for_end(struct server *server)
 
     for (;;) {
         int number = wait_for_signal(server, server->stop_fd, care->tidy ? TIDY_EVERY_MS : -1);
-        if (number == NO_SIGNAL)
+        if (number == NO_SIGNAL && care->tidy)
             care->tidy(care->context);
         else if (number == SIGHUP && care->reload)
             care->reload(care->context);
         else if (number == SIGUSR1 && care->report)
             care->report(care->context);
-        else if (number != SIGHUP && number != SIGUSR1)
+        else if (number != NO_SIGNAL && number != SIGHUP && number != SIGUSR1)
             return number != 0;
     }
 }
