@@ -224,8 +224,9 @@ status storage_keep_out(const char *path, struct arena *arena, int *fd_out)
 
 static bool has_ending(const char *name, const char *ending)
 {
-    const size_t len = strlen(name), ending_len = ending == NULL ? 0 : strlen(ending);
-
+    if (ending == NULL)
+        return true;
+    const size_t len = strlen(name), ending_len = strlen(ending);
     return len >= ending_len && memcmp(name + len - ending_len, ending, ending_len) == 0;
 }
 

@@ -147,7 +147,7 @@ void scram_fake_secret(enum scram_mechanism mechanism, bytes user, const uint8_t
 /* The value of "x=value" up to the next comma; moves behind it. */
 static bool take_part(bytes *rest, char letter, bytes *out)
 {
-    if (rest->len < 2 || rest->data[0] != letter || rest->data[1] != '=')
+    if (rest->len < 2 || rest->data[0] != (uint8_t)letter || rest->data[1] != '=')
         return false;
     const uint8_t *start = rest->data + 2;
     const uint8_t *comma = memchr(start, ',', rest->len - 2);
