@@ -30,6 +30,7 @@ struct modification {
     bool has_hidden, is_hidden;
     struct index_spec *index; /* NULL: none is changed */
     int32_t own_expiry_s;     /* of a clustered or time-series collection itself */
+    bool is_index_made;       /* for that expiry; to be waited for */
 };
 
 /* ---- numbers ---------------------------------------------------------------------------------------- */
@@ -308,7 +309,7 @@ static status read_own_expiry(struct command *command, struct modification *chan
     return read_clustered(command, value, &change->own_expiry_s);
 }
 
-static status modify_clustered(struct command *command, const struct modification *change)
+static status modify_clustered(struct command *command, struct modification *change)
 {
     const struct collection_definition *definition = &change->collection->definition;
     const int32_t seconds = change->own_expiry_s;
@@ -323,8 +324,8 @@ static status modify_clustered(struct command *command, const struct modificatio
     bytes path = series_time_field(change->collection);
     TRY(collmod_expiry_index(command->arena, path.len > 0 ? path : BYTES_LITERAL("_id"), seconds,
                              &index));
-    TRY(index_create(engine, command->arena, definition->database, definition->name, &index));
-    return index_build_await(command, change->name, index.name);
+    change->is_index_made = true;
+    return index_create(engine, command->arena, definition->database, definition->name, &index);
 }
 
 status collmod_expiry_index(struct arena *arena, bytes path, int32_t expire_after_s,
@@ -473,7 +474,8 @@ static status modify_settings(struct command *command, struct modification *chan
     return s;
 }
 
-/* The engine may still have no room for another expiry, so that comes first. */
+/* The engine may still have no room for another expiry, so that comes first; waiting for its index comes last, since
+ * it renews the picture in which the collection was found. */
 status serve_coll_mod(struct command *command)
 {
     struct value given[ARRAY_COUNT(table)];
@@ -493,6 +495,8 @@ status serve_coll_mod(struct command *command)
         TRY(modify_index(command, &change));
     TRY(capped_modify(command, change.collection, given[CAPPED_SIZE], given[CAPPED_MAX]));
     TRY(modify_settings(command, &change, given));
+    if (change.is_index_made)
+        TRY(index_build_await(command, change.name, BYTES_LITERAL(KEEP_CLUSTERED_INDEX)));
     if (given[CAPPED_SIZE].type == VALUE_MISSING && given[CAPPED_MAX].type == VALUE_MISSING)
         return STATUS_OK;
     return capped_trim(command, change.name);
