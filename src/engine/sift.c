@@ -370,7 +370,8 @@ static void recruit(struct sift *sift)
 
 /* ---- pieces --------------------------------------------------------------------------------------- */
 
-/* Borders between `start` and `end` at about the same distances, as far as time tells them apart. */
+/* Borders between `start` and `end` at about the same distances, as far as time tells them apart. The end may lie
+ * before the start: files know of rows that the view does not show. */
 static status cut_stretch(struct arena *arena, bytes start, bytes end, size_t cuts, bytes *borders,
                           size_t *border_count)
 {
@@ -379,7 +380,7 @@ static status cut_stretch(struct arena *arena, bytes start, bytes end, size_t cu
     uint64_t seq;
 
     if (!row_slot_of(start, &lane, &from, &seq) || !row_slot_of(end, &end_lane, &upto, &seq) ||
-        lane != end_lane)
+        lane != end_lane || upto <= from)
         return STATUS_OK;
     uint64_t span = (uint64_t)upto - (uint64_t)from;
     for (uint64_t i = 1; i < cuts && span >= cuts; i++) {

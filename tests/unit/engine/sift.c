@@ -234,6 +234,34 @@ TEST(sift, what_lies_in_one_place_is_shared_too)
     check_help(ON_ROCKSDB, fill_memory);
 }
 
+/* The youngest file holds nothing but what was deleted, and begins behind all that there is. */
+static void fill_and_delete(struct world *w)
+{
+    for (int i = 0; i < 100; i++) {
+        CHECK_WRITTEN(world_upsert(w, "c", "{'_id':%d,'x':%d}", i, i), OK);
+        world_pass(w, 1000);
+        if (i == 60)
+            world_crash(w);
+    }
+    world_crash(w);
+    for (int i = 70; i < 100; i++)
+        CHECK_WRITTEN(world_delete(w, "c", "{'_id':%d}", i), OK);
+    world_crash(w);
+}
+
+TEST(sift, documents_come_once_although_files_begin_behind_the_last)
+{
+    struct wish wish = { .modulus = 1 };
+    struct world w;
+
+    open_world(&w, ON_ROCKSDB, 3);
+    fill_and_delete(&w);
+    struct request request = world_begin(&w);
+    CHECK_STRING(sifted(&w, &request, &wish, INT32_MAX), scanned(&w, &request, &wish));
+    world_end(&request);
+    world_close(&w);
+}
+
 TEST(sift, whoever_has_enough_leaves_early)
 {
     struct random random = random_seeded(6);
