@@ -275,6 +275,12 @@ static void forecast_add(const struct forecast *forecast, time_ms falls_due, uin
         forecast->counts[distance / forecast->step_ms] += documents;
 }
 
+/* Both counts move while they are read one after the other. */
+static uint64_t living_of(int64_t documents, int64_t dead)
+{
+    return documents > dead ? (uint64_t)(documents - dead) : 0;
+}
+
 static status forecast_lane(struct request *request, const struct collection *collection,
                             unsigned lane, const struct forecast *forecast)
 {
@@ -293,7 +299,7 @@ static status forecast_lane(struct request *request, const struct collection *co
         bool is_border = from_s != INT64_MIN && second == from_s + 1;
         forecast_add(forecast,
                      expiry_lane_deadline(&collection->policy, lane, row_second_start(second)),
-                     (uint64_t)(slice.first - (is_border ? border.first : 0)));
+                     living_of(slice.first, is_border ? border.first : 0));
     }
     status s = storage_scan_status(scan);
     storage_scan_close(scan);

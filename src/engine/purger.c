@@ -16,7 +16,7 @@
 /* A cut waits until it is worth a tombstone, or has waited long enough. */
 enum { CUT_WORTH_BYTES = 1024 * 1024, CUT_LINGER_MS = 10000 };
 enum { SWEEP_WORTH_ROWS = 100000, SETTLE_PAUSE_MS = 30000, CLEAR_AGAIN_MS = 1000 };
-enum { TRIM_PAUSE_MS = 20000, HELD_AGAIN_MS = 200 };
+enum { TRIM_PAUSE_MS = 20000, HELD_AGAIN_MS = 1000 };
 /* Between two passes in any case: what is due but held back by a long request is not asked for all the time. */
 enum { PAUSE_MS_MIN = 50 };
 enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8, CUT_EVERY_MS = 5000 };

@@ -97,9 +97,10 @@ static bool read_stamp(bytes key, bytes value, bool is_body, struct stamp *out)
 
     if (!is_body)
         return row_read_any_stamp(key, value, out);
-    const bool is_read = row_read_body(value, &body);
+    if (!row_read_body(value, &body))
+        return false;
     *out = body.stamp;
-    return is_read;
+    return true;
 }
 
 static bool sweep_is_garbage(void *context, partition_id partition, bytes key, bytes value)
