@@ -472,7 +472,7 @@ static status take_documents(struct join *join)
 
 static const uint32_t *numbers_of(const struct join *join, const struct join_row *row)
 {
-    return (const uint32_t *)(const void *)join->numbers.data + row->first;
+    return row->count == 0 ? NULL : (const uint32_t *)(const void *)join->numbers.data + row->first;
 }
 
 /* Marks the values of the rows from `given` to `upto`, or of the first of them, if there are more than `most`; how many
