@@ -10,8 +10,8 @@
 void guard_memory(bool has_core_dumps);
 /* Becomes the user, with its groups; for a process of root. INVALID without such a user or without the right. */
 MUST_USE status guard_become(struct arena *arena, const char *user);
-/* From now on all threads get EPERM for calls that start programs, look into other processes, mount, load code into the
- * kernel and the like. UNSUPPORTED where the kernel cannot do that. */
+/* From now on this thread, and each that it starts, gets EPERM for calls that start programs, look into other processes,
+ * mount, load code into the kernel and the like. Behind guard_memory(). UNSUPPORTED where the kernel cannot do that. */
 MUST_USE status guard_calls(struct arena *arena);
 
 #endif

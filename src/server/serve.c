@@ -55,6 +55,16 @@ static status bind_one(struct arena *arena, const struct address *address, const
                                                       : "");
 }
 
+/* While there is no other thread, which would have to be reached. A kernel without it is told of, and served all the
+ * same. */
+static void close_calls(const struct config *config, struct arena *arena, struct doors *doors)
+{
+    status s = config->has_no_call_filter ? STATUS_OK : guard_calls(arena);
+
+    if (s.code != OK)
+        doors->unfiltered = s.message;
+}
+
 static status open_doors(const struct config *config, struct arena *arena, struct doors *doors)
 {
     TRY(bind_one(arena, &config->cosmos, "--cosmos", &doors->cosmos, &doors->cosmos_fd));
@@ -63,6 +73,7 @@ static status open_doors(const struct config *config, struct arena *arena, struc
     if (config->user)
         TRY(guard_become(arena, config->user));
     guard_memory(config->has_core_dumps); /* last, because who becomes another loses it */
+    close_calls(config, arena, doors);
     return starting_open(arena, doors->cosmos_fd, &doors->starting);
 }
 
@@ -255,8 +266,10 @@ static bool is_open_to_others(const char *directory)
 
 /* What clients should know who ask for the warnings of the start. */
 static void warn_of_start(const struct house *house, const struct config *config,
-                          const struct faces *faces)
+                          const struct doors *doors, const struct faces *faces)
 {
+    if (doors->unfiltered)
+        log_event(&house->log, LOG_WARNING, "calls.unfiltered", "reason=\"%s\"", doors->unfiltered);
     if (faces->mongo && !address_is_loopback(&config->mongo) && !mongo_has_users(faces->mongo))
         log_event(
             &house->log, LOG_WARNING, "mongo.no_users",
@@ -284,15 +297,6 @@ static void say_ready(const struct buffer *ready)
     fflush(stdout);
 }
 
-/* A kernel without it is told of, and served all the same. */
-static void close_calls(const struct house *house, const struct config *config, struct arena *arena)
-{
-    status s = config->has_no_call_filter ? STATUS_OK : guard_calls(arena);
-
-    if (s.code != OK)
-        log_event(&house->log, LOG_WARNING, "calls.unfiltered", "reason=\"%s\"", s.message);
-}
-
 status serve_until_stopped(struct house *house, const struct config *config, struct doors *doors,
                            struct arena *arena)
 {
@@ -308,7 +312,7 @@ status serve_until_stopped(struct house *house, const struct config *config, str
     status s;
 
     TRY_GOTO(open_faces(house, config, arena, &faces), done);
-    warn_of_start(house, config, &faces);
+    warn_of_start(house, config, doors, &faces);
     TRY_GOTO(server_open(&house->log, &house->metrics, arena, &faces.server), done);
     care.face = faces.port.face;
     care.tls = faces.tls;
@@ -320,7 +324,6 @@ status serve_until_stopped(struct house *house, const struct config *config, str
               (int)getpid(), config->storage == STORAGE_KIND_MEMORY ? "memory" : config->data);
     log_ring_settle(house->log.ring);
     TRY_GOTO(server_start(faces.server, arena), done);
-    close_calls(house, config, arena);
     say_ready(&ready);
     server_run(faces.server);
 done:

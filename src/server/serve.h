@@ -11,9 +11,10 @@ struct doors {
     struct address cosmos, mongo; /* with their real ports */
     int cosmos_fd, mongo_fd;      /* -1: none, or taken */
     struct starting *starting;    /* tells clients to wait; NULL: no more */
+    const char *unfiltered; /* why calls are not refused that are never needed; NULL: as wanted */
 };
 /* Before anything is opened: signals wait, more descriptors, addresses bound, another user if that is wanted, nothing of the
- * memory in core dumps. EXISTS for an address that somebody else has; IO_ERROR, INVALID. */
+ * memory in core dumps, calls refused that are never needed. No thread runs yet. EXISTS for an address that somebody else has; IO_ERROR, INVALID. */
 MUST_USE status serve_prepare(const struct config *config, struct arena *arena,
                               struct doors *doors);
 /* If it does not come to serving. */

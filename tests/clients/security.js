@@ -278,8 +278,10 @@ const mayfly = (...words) => spawnSync(MAYFLY, words, { encoding: "utf8", timeou
 
 test("a server gives up rights that it never needs", async () => {
     const facts = (server) => {
-        const text = fs.readFileSync(`/proc/${server.process.pid}/status`, "utf8");
-        const of = (name) => new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)[1];
+        const tasks = `/proc/${server.process.pid}/task`;
+        const texts = fs.readdirSync(tasks).map((id) => fs.readFileSync(`${tasks}/${id}/status`, "utf8"));
+        ok(texts.length > 1, "of all its threads");
+        const of = (name) => [...new Set(texts.map((text) => new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)[1]))].join();
         return { calls: of("Seccomp"), privileges: of("NoNewPrivs"), user: of("Uid") };
     };
     const usual = await start();
