@@ -384,6 +384,7 @@ static status import_stopped(struct arena *arena, const struct config *config,
     struct house house;
     struct mongo *mongo = NULL;
 
+    TRY(import_check(arena, config->from)); /* before a data directory is made */
     TRY(house_open(&house, config, COMMAND_IMPORT, arena));
     const struct mongo_options options = { .engine = house.engine,
                                            .log = &house.log,

@@ -26,7 +26,7 @@
 #include "storage/storage.h"
 
 static const char bson_ending[] = ".bson", json_ending[] = ".jsonl",
-                  metadata_ending[] = ".metadata.json";
+                  metadata_ending[] = ".metadata.json", buckets_prefix[] = "system.buckets.";
 
 struct importing {
     struct arena *arena;
@@ -119,15 +119,17 @@ static status send_batch(struct feed *feed)
 {
     struct importing *importing = feed->importing;
     struct import_outcome outcome;
+    const size_t count = feed->count;
     bytes order;
 
-    if (feed->count == 0)
+    if (count == 0)
         return STATUS_OK;
+    feed->count = 0; /* whatever becomes of it, it is sent once */
     TRY(buffer_finish(&feed->batch, &order));
     TRY(importing->order->send(importing->order->context, importing->arena, order, &outcome));
     add_counts(importing->counts, &outcome.counts);
     progress_add(&importing->progress, feed->batch_file_bytes);
-    if (outcome.failure && outcome.failed_at < feed->count)
+    if (outcome.failure && outcome.failed_at < count)
         return fail_at(feed, feed->places[outcome.failed_at], outcome.failure);
     begin_batch(feed);
     return STATUS_OK;
@@ -166,6 +168,8 @@ static status add_document(struct feed *feed, size_t place, bytes document)
         return fail_at(feed, place,
                        "the file .times beside it has no line for this document, or a bad one; "
                        "without that file documents count as written now");
+    if (feed->batch.len + IMPORT_HEAD_BYTES + document.len > LIMIT_HTTP_BODY_BYTES)
+        TRY(send_batch(feed)); /* a large one goes alone */
     feed->places[feed->count++] = place;
     import_append(&feed->batch, document, second, key);
     if (feed->count == LIMIT_IMPORT_BATCH || feed->batch.len > LIMIT_IMPORT_BATCH_BYTES)
@@ -447,6 +451,12 @@ static status visit_file(struct importing *importing, const char *directory, con
                            directory, file);
     if (stem_len == 0)
         return STATUS_OK;
+    if (strncmp(file, buckets_prefix, strlen(buckets_prefix)) == 0)
+        return status_fail(importing->arena, UNSUPPORTED,
+                           "%s/%s: buckets of a time series are not read; write its documents out "
+                           "with mongoexport, as %.*s.jsonl, and put that in place of this file",
+                           directory, file, (int)(stem_len - strlen(buckets_prefix)),
+                           file + strlen(buckets_prefix));
     if (!importing->is_counting)
         return import_collection(importing, directory, database, file, stem_len);
     if (ends_with(file, bson_ending) &&
@@ -497,6 +507,14 @@ static status visit_all(struct importing *importing, bool is_counting)
         arena_release(importing->arena, mark);
     }
     return STATUS_OK;
+}
+
+status import_check(struct arena *arena, const char *from)
+{
+    const struct import_order order = { .from = from };
+    struct importing importing = { .arena = arena, .order = &order };
+
+    return visit_all(&importing, true);
 }
 
 status import_make(struct arena *arena, const struct import_order *order, struct import_counts *out)

@@ -41,6 +41,8 @@ MUST_USE status import_parse(struct arena *arena, bytes text, struct import_outc
 
 /* How a document is known; see export.c. */
 enum import_key { IMPORT_KEY_ANY, IMPORT_KEY_OF_ID, IMPORT_KEY_OF_OWN_ID, IMPORT_KEY_MADE };
+/* What an order has in front of each document. */
+enum { IMPORT_HEAD_BYTES = 9 };
 /* A document more in an order; `written_at_s` 0: now, or what it says itself. */
 void import_append(struct buffer *order, bytes document, int64_t written_at_s, enum import_key key);
 
@@ -53,6 +55,8 @@ struct import_order {
     status (*send)(void *context, struct arena *arena, bytes order, struct import_outcome *out);
     void *context;
 };
+/* Are there files that can be read, as far as their names tell? NOT_FOUND, INVALID, UNSUPPORTED. */
+MUST_USE status import_check(struct arena *arena, const char *from);
 /* What was written before a failure stays, and is counted. INVALID, CORRUPT with file, line or offset. */
 MUST_USE status import_make(struct arena *arena, const struct import_order *order,
                             struct import_counts *out);

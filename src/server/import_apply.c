@@ -20,7 +20,7 @@
 #include "front/front.h"
 #include "front/mongo/mongo.h"
 
-enum { HEAD_BYTES = 9 };
+enum { MARK_TRIES = 8 };
 
 struct applying {
     const struct import_site *site;
@@ -28,6 +28,7 @@ struct applying {
     bytes database, name;
     enum import_existing existing;
     struct request request;
+    bool is_ended; /* the request, because a new one could not begin */
     const struct collection *collection;
     struct import_outcome *outcome;
 };
@@ -129,16 +130,16 @@ static status apply_collection(struct applying *applying, bytes header)
 
 static status read_arrival(struct arena *arena, bytes *rest, struct arrival *out)
 {
-    if (rest->len < HEAD_BYTES + 4 || rest->data[0] > IMPORT_KEY_MADE)
+    if (rest->len < IMPORT_HEAD_BYTES + 4 || rest->data[0] > IMPORT_KEY_MADE)
         return status_of(INVALID, "the order is cut off");
     out->key = (enum import_key)rest->data[0];
     out->written_at_s = (int64_t)bytes_read_u64(rest->data + 1);
-    const uint8_t *at = rest->data + HEAD_BYTES;
+    const uint8_t *at = rest->data + IMPORT_HEAD_BYTES;
     const size_t len = length_of(at);
-    if (len > rest->len - HEAD_BYTES)
+    if (len > rest->len - IMPORT_HEAD_BYTES)
         return status_of(INVALID, "the order is cut off");
     out->bson = bytes_of(at, len);
-    *rest = bytes_from(*rest, HEAD_BYTES + len);
+    *rest = bytes_from(*rest, IMPORT_HEAD_BYTES + len);
     return document_check(arena, out->bson);
 }
 
@@ -193,7 +194,20 @@ static status settle_key(struct arena *arena, struct arrival *arrival, struct va
     if (!document_find(arrival->bson, is_own ? "id" : "_id", id_out) ||
         (is_own && id_out->type != VALUE_STRING))
         return status_of(INVALID, "it has neither an _id nor a text as id");
+    if (id_out->type == VALUE_ARRAY || id_out->type == VALUE_REGEX ||
+        id_out->type == VALUE_UNDEFINED)
+        return status_fail(arena, INVALID, "its _id is of type %s, which an _id cannot be",
+                           value_type_name(id_out->type));
     return STATUS_OK;
+}
+
+/* Nothing was written later than now, whatever its file says, nor before there were such servers. */
+static void settle_time(struct arrival *arrival, int64_t now_s)
+{
+    if (arrival->written_at_s < 0)
+        arrival->written_at_s = 0;
+    if (arrival->written_at_s > now_s)
+        arrival->written_at_s = now_s;
 }
 
 static status take_ttl(struct applying *applying, const struct arrival *arrival, int32_t *out)
@@ -216,6 +230,7 @@ static status prepare(struct applying *applying, struct arrival *arrival, struct
                               .kind = applying->existing == IMPORT_REPLACE ? WRITE_UPSERT
                                                                            : WRITE_INSERT };
     TRY(settle_key(applying->arena, arrival, &id));
+    settle_time(arrival, applying->request.now / 1000);
     if (arrival->bson.len > LIMIT_DOCUMENT_BYTES)
         return status_fail(applying->arena, TOO_LARGE, "it has %zu bytes, limit %d",
                            arrival->bson.len, LIMIT_DOCUMENT_BYTES);
@@ -248,23 +263,52 @@ static bool needs_mark(const struct applying *applying, const struct arrival *ar
            applying->collection->definition.partition_path_count > 0;
 }
 
+/* To see what the collection is now. */
+static status renew(struct applying *applying)
+{
+    const uint64_t id = applying->collection->id;
+
+    request_end(&applying->request);
+    applying->is_ended = true;
+    TRY(request_begin(applying->site->engine, applying->arena, &applying->request));
+    applying->is_ended = false;
+    TRY(find_collection(applying));
+    return applying->collection->id == id
+               ? STATUS_OK
+               : status_of(CONFLICT, "the collection was dropped and made anew meanwhile");
+}
+
+/* Of what the collection was when it was looked at; CONFLICT if somebody has changed it. */
+static status try_mark(struct applying *applying, bool is_foreign, bool is_own)
+{
+    struct collection_change change = { .if_version = applying->collection->version,
+                                        .sets_options = true,
+                                        .options = applying->collection->definition.options };
+
+    if (is_foreign)
+        TRY(foreign_mark(applying->arena, change.options, &change.options));
+    if (is_own)
+        TRY(foreign_mark_own(applying->arena, change.options, &change.options));
+    return collection_change(applying->site->engine, applying->arena, applying->database,
+                             applying->name, &change);
+}
+
 static status mark_collection(struct applying *applying, const struct arrival *arrival)
 {
-    bytes options = applying->collection->definition.options;
+    status s = STATUS_OK;
     bool is_own;
 
-    TRY(needs_own_mark(applying, arrival, &is_own));
-    if (!is_own && !needs_mark(applying, arrival))
-        return STATUS_OK;
-    if (needs_mark(applying, arrival))
-        TRY(foreign_mark(applying->arena, options, &options));
-    if (is_own)
-        TRY(foreign_mark_own(applying->arena, options, &options));
-    TRY(collection_set_options(applying->site->engine, applying->arena, applying->database,
-                               applying->name, options));
-    request_end(&applying->request);
-    TRY(request_begin(applying->site->engine, applying->arena, &applying->request));
-    return find_collection(applying);
+    for (int i = 0; i < MARK_TRIES; i++) {
+        TRY(needs_own_mark(applying, arrival, &is_own));
+        const bool is_foreign = needs_mark(applying, arrival);
+        if (!is_own && !is_foreign)
+            return STATUS_OK;
+        s = try_mark(applying, is_foreign, is_own);
+        if (s.code != OK && s.code != CONFLICT)
+            return s;
+        TRY(renew(applying));
+    }
+    return s;
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------- */
@@ -280,7 +324,7 @@ static void count(struct applying *applying, const struct write_op *op, size_t n
         outcome->counts.bytes += op->document.len;
         return;
     }
-    if (applying->existing == IMPORT_KEEP && (code == EXISTS || code == DUPLICATE_KEY)) {
+    if (applying->existing == IMPORT_KEEP && code == EXISTS) {
         outcome->counts.kept++;
         return;
     }
@@ -322,10 +366,15 @@ static status take_arrival(struct applying *applying, bytes *rest, size_t number
 
 static status apply_documents(struct applying *applying, bytes rest)
 {
-    const size_t room = rest.len / HEAD_BYTES + 1;
+    const size_t room = rest.len / IMPORT_HEAD_BYTES + 1;
     struct batch batch = { 0 };
 
     TRY(find_collection(applying));
+    if (foreign_is_view(applying->collection))
+        return status_fail(applying->arena, INVALID,
+                           "%.*s.%.*s is a view, which has no documents of its own",
+                           (int)applying->database.len, (const char *)applying->database.data,
+                           (int)applying->name.len, (const char *)applying->name.data);
     TRY(ARENA_NEW(applying->arena, room < LIMIT_IMPORT_BATCH ? room : LIMIT_IMPORT_BATCH,
                   &batch.ops));
     TRY(ARENA_NEW(applying->arena, room < LIMIT_IMPORT_BATCH ? room : LIMIT_IMPORT_BATCH,
@@ -397,7 +446,8 @@ status import_apply(const struct import_site *site, struct arena *arena, bytes o
     applying.existing = (enum import_existing)mode;
     TRY(request_begin(site->engine, arena, &applying.request));
     status s = apply_documents(&applying, rest);
-    request_end(&applying.request);
+    if (!applying.is_ended)
+        request_end(&applying.request);
     return s;
 }
 

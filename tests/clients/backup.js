@@ -436,8 +436,8 @@ test("an import tells file and line or offset of what it cannot read, and keeps 
     fs.mkdirSync(path.join(from, "m"));
     const write = (name, content) => fs.writeFileSync(path.join(from, "m", name), content);
     const clear = () => fs.readdirSync(path.join(from, "m")).forEach((name) => fs.rmSync(path.join(from, "m", name)));
-    const refused = (pattern) => {
-        const done = mayfly("import", "--data", server.data, "--from", from, "--existing", "keep");
+    const refused = (pattern, existing = "keep") => {
+        const done = mayfly("import", "--data", server.data, "--from", from, "--existing", existing);
         equal(done.code, 1, done.out);
         matches(done.err, pattern);
         clear();
@@ -462,8 +462,38 @@ test("an import tells file and line or offset of what it cannot read, and keeps 
     refused(/it was cut off/);
     write("c.bson.gz", "x");
     refused(/unpack it first/);
-    write("bad.metadata.json", '{"indexes":[{"key":{"a":"sideways"},"name":"a"}]}');
-    refused(/bad\.metadata\.json: /);
+    for (let i = 0; i < 2; i++) { // a second try does not find a collection without the indexes
+        write("bad.metadata.json", '{"indexes":[{"key":{"a":"sideways"},"name":"a"}]}');
+        refused(/bad\.metadata\.json: /);
+    }
+    write("c.jsonl", '{"_id":[1]}\n');
+    refused(/line 1: its _id is of type array/);
+    write("a.jsonl", '{"_id":1}\n');
+    write("system.buckets.t.bson", one);
+    equal(/(\d+) new collections/.exec(refused(/buckets of a time series are not read; .* as t\.jsonl/).out)[1], "0");
+    await withMongo(server, async (client) => {
+        await client.db("m").createCollection("v", { viewOn: "c", pipeline: [] });
+        await client.db("m").collection("u").createIndex({ k: 1 }, { unique: true });
+        await client.db("m").collection("u").insertOne({ _id: "first", k: 0 });
+    });
+    write("v.jsonl", '{"_id":1}\n');
+    refused(/m\.v is a view/);
+    // Each document of a batch that fails is written once; a value that another one has is no document that is kept.
+    const lines = Array.from({ length: 1000 }, (_, i) => `{"_id":${i},"k":${i}}\n`).join("");
+    for (const [existing, counts] of [["replace", /999 documents, 0 replaced, 0 kept/], ["keep", /0 documents, 0 replaced, 999 kept/]]) {
+        write("u.jsonl", lines);
+        matches(refused(/u\.jsonl: line 1: another document has its value in a unique index/, existing).out, counts);
+    }
+    // What cannot be sent together is sent one behind the other, and nothing was written in the future.
+    write("large.bson", Buffer.concat([3.9e6, 13e6].map((length, i) => BSON.serialize({ _id: i, text: "x".repeat(length) }))));
+    write("large.times", "1700000000\n999999999999999999\n");
+    const large = mayfly("import", "--data", server.data, "--from", from);
+    equal([large.code, large.err], [0, ""]);
+    const to = path.join(temporaryDirectory(), "out");
+    equal(mayfly("export", "--data", server.data, "--to", to).code, 0);
+    const [early, late] = fs.readFileSync(path.join(to, "m", "large.times"), "utf8").split("\n").map((line) => parseInt(line, 10));
+    ok(early === 1700000000 && late > early && late <= Date.now() / 1000, `written at ${early} and ${late}`);
+    clear();
     // As mongodump has it, with indexes and options in canonical notation.
     write("theirs.metadata.json", JSON.stringify({
         options: { validator: { a: { $exists: true } } }, collectionName: "theirs", type: "collection", uuid: "0",
@@ -483,7 +513,9 @@ test("an import tells file and line or offset of what it cannot read, and keeps 
     });
     equal(mayfly("import", "--data", server.data).code, 2);
     equal(mayfly("import", "--data", server.data, "--from", from, "--existing", "maybe").code, 2);
-    equal(mayfly("import", "--data", server.data, "--from", path.join(from, "absent")).code, 1);
+    const fresh = path.join(temporaryDirectory(), "data");
+    for (const data of [server.data, fresh]) equal(mayfly("import", "--data", data, "--from", path.join(from, "absent")).code, 1);
+    ok(!fs.existsSync(fresh), "nothing is made for files that are not there");
     equal(await server.stop(), 0);
 });
 

@@ -2,6 +2,7 @@
  *
  * The same as if a client had sent `create` with the options and `createIndexes` with the indexes: the handlers of
  * those commands run here without a connection, so that whatever a client may not make cannot be made here either.
+ * A collection whose indexes cannot be made goes again, or the next try would find it and leave it as it is.
  * What a dump of an old server has in its indexes and nobody reads any more (ns, v) is left out.
  *
  * Threads: any. Start reading at mongo_define_collection(). */
@@ -119,5 +120,12 @@ status mongo_define_collection(struct mongo *face, struct arena *arena, bytes da
     TRY(create(face, arena, database, name, options));
     if (!document_find(metadata, "indexes", &value) || value.type != VALUE_ARRAY)
         return STATUS_OK;
-    return create_indexes(face, arena, database, name, value_document(value));
+    status s = create_indexes(face, arena, database, name, value_document(value));
+    if (s.code == OK)
+        return s;
+    status dropped = collection_drop(face->engine, arena, database, name);
+    if (dropped.code != OK && dropped.code != NOT_FOUND)
+        return status_fail(arena, s.code, "%s; and the collection stays without indexes: %s",
+                           s.message, dropped.message);
+    return s;
 }
