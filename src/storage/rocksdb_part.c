@@ -52,6 +52,7 @@ static status share_out(const rocksdb_livefiles_t *files, const char *space, byt
     const int file_count = rocksdb_livefiles_count(files);
     bytes *keys;
 
+    ASSERT(most >= 1);
     TRY(ARENA_NEW(arena, (size_t)file_count + 1, &keys));
     const size_t count = sort_keys(keys, first_keys(files, space, start, end, keys));
     const size_t step = count > most ? (count + most - 1) / most : 1;
