@@ -500,7 +500,7 @@ void pipeline_restart(struct pipeline_run *run, const struct pipeline_source *so
     for (size_t i = 0; i < run->count; i++) {
         struct operator* o = & run->operators[i];
         foreign_end(run, o);
-        join_end(o);
+        join_restart(o);
         spill_close(o);
         overflow_close(o);
         arena_reset(o->scratch);

@@ -143,6 +143,13 @@ void join_end(struct operator* o)
     join->rows = NULL;
 }
 
+void join_restart(struct operator* o)
+{
+    join_end(o);
+    if (o->join)
+        o->join->most = ROWS_FIRST;
+}
+
 bool join_is_ahead(const struct operator* o)
 {
     return o->join && o->join->given < o->join->count;
@@ -267,7 +274,8 @@ static size_t group_rows(struct join *join)
 
     if (join->wanted == 0) {
         most = join->most;
-        join->most = join->most * 2;
+        if (join->most < ROWS_MAX)
+            join->most = join->most * 2;
     } else if (join->wanted != UINT64_MAX) {
         /* Past what was said it is as if nothing was. */
         most = join->wanted > join->operator->passed ? join->wanted - join->operator->passed

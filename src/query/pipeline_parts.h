@@ -126,6 +126,8 @@ MUST_USE status join_open_row(struct operator* operator, bool * is_plain_out);
 /* Has it taken rows that it has not given yet? */
 bool join_is_ahead(const struct operator* operator);
 void join_end(struct operator* operator);
+/* For other rows, of which nobody knows again how many will be asked for. */
+void join_restart(struct operator* operator);
 /* pipeline_graph.c */
 MUST_USE status pull_graph(struct pipeline_run *run, size_t number, bytes *out, bool *has_out);
 /* pipeline_facet.c */

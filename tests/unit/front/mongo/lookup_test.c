@@ -257,3 +257,28 @@ TEST(mongo_lookup, what_does_not_fit_at_once_is_looked_up_in_parts)
                  "{\"_id\":4,\"o\":[2,6,10,14]},{\"_id\":5,\"o\":[3,7,11,15]}]");
     mongo_face_close(&f);
 }
+
+/* The lookup inside does not know how many rows will be asked for, and begins again for each row outside. */
+TEST(mongo_lookup, a_lookup_inside_finds_for_the_hundredth_row_what_it_found_for_the_first)
+{
+    enum { OUTER = 100 };
+    struct mongo_face f;
+    char path[64];
+
+    mongo_face_open(&f);
+    for (int i = 0; i < OUTER; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'a','documents':[{'_id':%d,'x':1}]}", i));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'b','documents':[{'_id':1,'y':1,'p':5}]}"));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'q':5},{'_id':2,'q':5}]}"));
+    struct mongo_answer a = mongo_ask(
+        &f, "{'aggregate':'a','pipeline':[{'$lookup':{'from':'b','localField':'x',"
+            "'foreignField':'y','as':'o','pipeline':[{'$lookup':{'from':'c','localField':'p',"
+            "'foreignField':'q','as':'cs'}},{'$unwind':'$cs'},{'$limit':3}]}},"
+            "{'$project':{'ids':'$o.cs._id'}}],'cursor':{'batchSize':1000}}");
+    CHECK_DONE(a);
+    for (int i = 0; i < OUTER; i++) {
+        snprintf(path, sizeof(path), "cursor.firstBatch.%d.ids", i);
+        CHECK_STRING(mongo_text(&f, &a, path), "[1,2]");
+    }
+    mongo_face_close(&f);
+}
