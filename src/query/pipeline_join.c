@@ -71,10 +71,12 @@ struct join {
     struct pipeline_run *run;
     struct operator* operator;
     struct join_key key;
-    uint64_t wanted;   /* rows that will be asked for at most; 0: unknown */
-    bool asks_rows;    /* the condition of the stages inside is asked for each row */
-    bool is_top_field; /* the foreign field is one of the document itself */
-    size_t most;       /* rows of the next group */
+    uint64_t wanted;           /* rows that will be asked for at most; 0: unknown */
+    bool asks_rows;            /* the condition of the stages inside is asked for each row */
+    const struct match *asked; /* of the other collection besides the values; may be NULL */
+    bool is_top_field;         /* the foreign field is one of the document itself */
+    size_t most;               /* rows of the next group */
+    size_t reach;              /* rows for which to ask next at most */
     /* the group */
     struct join_row *rows;
     size_t count, room, given;
@@ -117,8 +119,9 @@ status join_make(struct pipeline_run *run, struct operator* o, uint64_t wanted, 
     o->join->key = key;
     o->join->is_top_field = !memchr(key.foreign_field.data, '.', key.foreign_field.len);
     o->join->most = ROWS_FIRST;
+    o->join->reach = ROWS_MAX;
     o->join->kept_max = run->share.held_bytes / 2;
-    return STATUS_OK;
+    return o->inner_match ? join_condition(arena, o->inner_match, &o->join->asked) : STATUS_OK;
 }
 
 static void forget_found(struct join *join)
@@ -157,21 +160,6 @@ bool join_is_ahead(const struct operator* o)
 
 /* ---- rows in advance -------------------------------------------------------------------------------- */
 
-static void note_type(struct join *join, enum value_type type)
-{
-    static const enum value_type numbers[] = { VALUE_DOUBLE, VALUE_INT32, VALUE_INT64,
-                                               VALUE_DECIMAL128 };
-    bool is_number = false;
-
-    for (size_t i = 0; i < ARRAY_COUNT(numbers); i++)
-        is_number |= type == numbers[i];
-    for (size_t i = 0; is_number && i < ARRAY_COUNT(numbers); i++)
-        join->types |= match_type_bit(numbers[i]);
-    if (type == VALUE_STRING || type == VALUE_SYMBOL)
-        join->types |= match_type_bit(VALUE_STRING) | match_type_bit(VALUE_SYMBOL);
-    join->types |= match_type_bit(type);
-}
-
 static status encode(struct join *join, struct arena *arena, struct value value, bytes *out)
 {
     struct buffer key = buffer_in(arena);
@@ -195,7 +183,7 @@ static status add_value(struct join *join, struct value value)
     buffer_append(&join->numbers, bytes_of(&short_number, sizeof(short_number)));
     if (!is_new)
         return STATUS_OK;
-    note_type(join, value.type);
+    join->types |= join_types(value.type);
     TRY(arena_copy(o->held, value.raw, &value.raw));
     buffer_append(&join->values, bytes_of(&value, sizeof(value)));
     return STATUS_OK;
@@ -545,8 +533,8 @@ static status ask_for(struct join *join, size_t value_count, bool is_scan, const
 
     if (!is_scan)
         TRY(match_wanted(join, value_count, &both[count++]));
-    if (o->inner_match && !join->asks_rows)
-        both[count++] = o->inner_match;
+    if (join->asked)
+        both[count++] = join->asked;
     *out = NULL;
     return count ? match_join(o->scratch, MATCH_AND, both, count, out) : STATUS_OK;
 }
@@ -589,7 +577,8 @@ static void share_out(struct join *join)
     }
 }
 
-/* For the rows that were taken and not asked for yet, or as many of them as it can be done for. */
+/* For the rows that were taken and not asked for yet, or as many of them as it can be done for; next time for twice as
+ * many, so that what was too much for all of them is not read again and again for all that are left. */
 static status find_group(struct join *join)
 {
     struct arena *held = join->operator->held;
@@ -598,13 +587,15 @@ static status find_group(struct join *join)
         TRY(ARENA_NEW(held, join->set.count + 1, &join->is_wanted));
         TRY(ARENA_NEW(held, join->set.count + 1, &join->heads));
     }
-    join->upto = join->count;
+    join->upto = join->count - join->given < join->reach ? join->count : join->given + join->reach;
     do {
         if (join->is_full)
             join->upto = join->given + (join->upto - join->given) / 2;
         forget_found(join);
         TRY(ask(join));
     } while (join->is_full && join->upto - join->given > 1);
+    if (join->upto < join->count)
+        join->reach = 2 * (join->upto - join->given);
     memset(join->heads, 0, join->set.count * sizeof(struct hit *));
     join->is_plain = join->is_full;
     if (join->is_plain)
@@ -614,6 +605,13 @@ static status find_group(struct join *join)
 }
 
 /* ---- giving ----------------------------------------------------------------------------------------- */
+
+static status check_time(void *context)
+{
+    const struct pipeline_source *source = &((struct join *)context)->run->source;
+
+    return source->check ? source->check(source->context) : STATUS_OK;
+}
 
 status join_pull(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
 {
@@ -631,8 +629,8 @@ status join_pull(struct pipeline_run *run, size_t number, bytes *out, bool *has_
         if (s.code != OK)
             return s.code == OUT_OF_MEMORY ? pipeline_too_much(run, "$lookup") : s;
     }
-    if (run->source.check && join->given % ROWS_PER_QUESTION == 0)
-        TRY(run->source.check(run->source.context));
+    if (join->given % ROWS_PER_QUESTION == 0)
+        TRY(check_time(join));
     const struct join_row *row = &join->rows[join->given++];
     pipeline_set_origin(run, row->origin);
     run->place = row->place;
@@ -678,6 +676,8 @@ static status next_found(void *context, bytes *document_out, bool *has_out)
         *has_out = true;
         if (!join->asks_rows)
             return STATUS_OK;
+        if (join->found_at % ROWS_PER_QUESTION == 0)
+            TRY(check_time(join));
         status s = match_document(o->inner_match, &matching, *document_out, has_out);
         if (s.code != OK) {
             join->run->refusal = join->run->formulas.refusal;
@@ -707,6 +707,7 @@ status join_open_row(struct operator* o, bool *is_plain_out)
     join->found_count = found.len / sizeof(*join->found);
     join->found_at = 0;
     sort_found(join);
-    o->foreign = (struct pipeline_source){ .next = next_found, .context = join };
+    o->foreign =
+        (struct pipeline_source){ .next = next_found, .check = check_time, .context = join };
     return STATUS_OK;
 }

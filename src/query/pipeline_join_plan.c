@@ -2,7 +2,7 @@
  *
  * Local and foreign field say it themselves. Without them the stages inside may: if they begin with a condition that a
  * field equals a variable, as a formula says it, only documents that have the value of the variable can fulfil it. They
- * are found together, and then the condition is asked of each for its row.
+ * are found together, by what else is asked without a formula too, and then the condition is asked of each for its row.
  *
  * Keeps: whatever fulfils the condition for a row has the value of the row at the foreign field.
  * Threads: pure. */
@@ -14,6 +14,21 @@ bool join_can_compare(struct value value)
     return !formula_is_null(value) && value.type != VALUE_ARRAY && value.type != VALUE_REGEX;
 }
 
+uint32_t join_types(enum value_type type)
+{
+    static const enum value_type numbers[] = { VALUE_DOUBLE, VALUE_INT32, VALUE_INT64,
+                                               VALUE_DECIMAL128 };
+    uint32_t types = match_type_bit(type), number_types = 0;
+
+    for (size_t i = 0; i < ARRAY_COUNT(numbers); i++)
+        number_types |= match_type_bit(numbers[i]);
+    if (types & number_types)
+        types |= number_types;
+    if (type == VALUE_STRING || type == VALUE_SYMBOL)
+        types |= match_type_bit(VALUE_STRING) | match_type_bit(VALUE_SYMBOL);
+    return types;
+}
+
 static bool is_own_variable(const struct stage *stage, const struct formula *formula)
 {
     for (size_t i = 0; i < stage->variable_count && formula->kind == FORMULA_IS_VARIABLE; i++) {
@@ -23,15 +38,16 @@ static bool is_own_variable(const struct stage *stage, const struct formula *for
     return false;
 }
 
-static bool find_in_formula(const struct stage *stage, const struct formula *formula,
-                            struct join_key *out)
+/* How many times a field equals a variable; `out` is the last one. */
+static size_t find_in_formula(const struct stage *stage, const struct formula *formula,
+                              struct join_key *out)
 {
+    size_t found = 0;
+
     if (formula->kind != FORMULA_IS_CALL)
-        return false;
-    for (size_t i = 0; formula->operator== FORMULA_and && i<formula->count; i++) {
-        if (find_in_formula(stage, formula->args[i], out))
-            return true;
-    }
+        return 0;
+    for (size_t i = 0; formula->operator== FORMULA_and && i<formula->count; i++)
+        found += find_in_formula(stage, formula->args[i], out);
     for (size_t i = 0; formula->operator== FORMULA_equal && i<2; i++) {
         const struct formula *field = formula->args[i], *other = formula->args[1 - i];
         if (field->kind != FORMULA_IS_PATH || field->count || !is_own_variable(stage, other))
@@ -39,29 +55,49 @@ static bool find_in_formula(const struct stage *stage, const struct formula *for
         *out = (struct join_key){ .foreign_field = field->path,
                                   .is_variable = true,
                                   .variable = (uint32_t)other->number };
-        return true;
+        return 1;
     }
-    return false;
+    return found;
 }
 
-static bool find_in_match(const struct stage *stage, const struct match *match,
-                          struct join_key *out)
+static size_t find_in_match(const struct stage *stage, const struct match *match,
+                            struct join_key *out)
 {
+    size_t found = 0;
+
     if (match->kind == MATCH_FORMULA)
         return find_in_formula(stage, match->formula, out);
-    for (size_t i = 0; match->kind == MATCH_AND && i < match->count; i++) {
-        if (find_in_match(stage, match->parts[i], out))
-            return true;
-    }
-    return false;
+    for (size_t i = 0; match->kind == MATCH_AND && i < match->count; i++)
+        found += find_in_match(stage, match->parts[i], out);
+    return found;
 }
 
+/* Several variables are better asked for row by row: an index over all their fields finds what has all the values, while
+ * what has one of them may be very much. */
 bool join_find_key(const struct operator* o, struct join_key *out)
 {
     *out = (struct join_key){ .foreign_field = o->stage->foreign_field };
     if (o->local_path)
         return true;
-    return o->inner_match && find_in_match(o->stage, o->inner_match, out);
+    return o->inner_match && find_in_match(o->stage, o->inner_match, out) == 1;
+}
+
+status join_condition(struct arena *arena, const struct match *match, const struct match **out)
+{
+    const struct match **parts;
+    size_t count = 0;
+
+    *out = NULL;
+    if (!match_has_formula(match))
+        *out = match;
+    if (*out || match->kind != MATCH_AND)
+        return STATUS_OK;
+    TRY(ARENA_NEW(arena, match->count, &parts));
+    for (size_t i = 0; i < match->count; i++) {
+        TRY(join_condition(arena, match->parts[i], &parts[count]));
+        count += parts[count] != NULL;
+    }
+    return count ? match_join(arena, MATCH_AND, parts, count, out) : STATUS_OK;
 }
 
 uint64_t join_demand(const struct pipeline *pipeline, size_t behind, uint64_t wanted)

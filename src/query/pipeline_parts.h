@@ -113,8 +113,13 @@ struct join_key {
 };
 /* False: there is nothing by which it could be done for many rows at once. */
 bool join_find_key(const struct operator* operator, struct join_key * out);
+/* What of the match can be asked without formulas, of which the variables of rows are a part; NULL: nothing. */
+MUST_USE status join_condition(struct arena *arena, const struct match *match,
+                               const struct match **out);
 /* Is a formula that says equal true only of documents that a condition finds by this value? */
 bool join_can_compare(struct value value);
+/* The types that values may have which equal one of this type; match_type_bit(). */
+uint32_t join_types(enum value_type type);
 /* pipeline_join.c: for a lookup that can be done for many rows at once; `wanted` rows will be asked for, as in
  * pipeline_source, and how many are wanted of a stage in front of others. */
 MUST_USE status join_make(struct pipeline_run *run, struct operator* operator, uint64_t wanted,

@@ -69,6 +69,7 @@ static status take_opening(struct foreign *foreign, struct opening **out)
     opening->command.arena = opening->command.request.arena = opening->arena;
     opening->command.fault = (struct fault){ 0 };
     opening->command.explain = NULL;
+    opening->command.work = (struct command_work){ 0 };
     *out = opening;
     return STATUS_OK;
 }
@@ -82,6 +83,8 @@ static void give_opening(struct opening *opening)
         pipeline_close(opening->run);
     select_close(opening->select);
     share_instant(opening);
+    foreign->command->work.keys += opening->command.work.keys;
+    foreign->command->work.documents += opening->command.work.documents;
     opening->run = NULL;
     opening->select = NULL;
     opening->after.match = NULL;

@@ -282,3 +282,82 @@ TEST(mongo_lookup, a_lookup_inside_finds_for_the_hundredth_row_what_it_found_for
     }
     mongo_face_close(&f);
 }
+
+/* How many documents the command has looked at. */
+static int64_t examined(struct mongo_face *f, const char *command)
+{
+    CHECK_DONE(mongo_ask(f, "{'profile':2}"));
+    CHECK_DONE(mongo_ask(f, "%s", command));
+    CHECK_DONE(mongo_ask(f, "{'profile':0}"));
+    struct mongo_answer a = mongo_ask(f, "{'find':'system.profile','filter':{'ns':'db.c'},"
+                                         "'sort':{'$natural':-1},'limit':1}");
+    CHECK_DONE(a);
+    return mongo_number(&a, "cursor.firstBatch.0.docsExamined");
+}
+
+TEST(mongo_lookup, what_is_asked_besides_a_variable_is_asked_of_an_index)
+{
+    enum { SIDE = 20, RARE = 4 };
+    static const struct {
+        const char *why, *inside;
+        int64_t most;
+    } rows[] = {
+        {"two variables",
+         "{'$match':{'$expr':{'$and':[{'$eq':['$w','$$w']},{'$eq':['$s','$$s']}]}}}",                SIDE},
+        { "in two stages",
+         "{'$match':{'$expr':{'$eq':['$w','$$w']}}},{'$match':{'$expr':{'$eq':['$s','$$s']}}}",      SIDE},
+        { "a field of its own", "{'$match':{'t':'rare','$expr':{'$eq':['$u','$$w']}}}",              RARE},
+        { "a stage of its own", "{'$match':{'t':'rare'}},{'$match':{'$expr':{'$eq':['$u','$$w']}}}",
+         RARE                                                                                            },
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    CHECK_DONE(mongo_ask(&f, "{'createIndexes':'d','indexes':[{'key':{'w':1,'s':1},'name':'ws'},"
+                             "{'key':{'t':1},'name':'t'}]}"));
+    for (int i = 0; i < SIDE * SIDE; i++)
+        CHECK_DONE(mongo_ask(&f,
+                             "{'insert':'d','documents':[{'_id':%d,'w':%d,'s':%d,'u':%d,"
+                             "'t':'%s'}]}",
+                             i, i / SIDE, i % SIDE, i % SIDE, i < RARE ? "rare" : "often"));
+    for (int i = 0; i < SIDE; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':%d,'w':%d,'s':3}]}", i, i));
+    EACH_ROW(rows, r) {
+        const char *command = arena_format(
+            f.world.arena,
+            "{'aggregate':'c','pipeline':[{'$lookup':{'from':'d','let':{'w':'$w','s':'$s'},"
+            "'pipeline':[%s],'as':'o'}},{'$unwind':'$o'},{'$count':'n'}],'cursor':{}}",
+            r->inside);
+        struct mongo_answer a = mongo_ask(&f, "%s", command);
+        CHECK_DONE(a);
+        CHECK_EQ(mongo_number(&a, "cursor.firstBatch.0.n"), r->most, "%s", r->why);
+        int64_t looked = examined(&f, command);
+        CHECK_THAT(looked <= SIDE + r->most, "%s: %lld were looked at", r->why, (long long)looked);
+    }
+    mongo_face_close(&f);
+}
+
+TEST(mongo_lookup, what_was_too_much_for_all_rows_is_not_read_again_for_each)
+{
+    enum { KINDS = 4, EACH = 4, TEXT_BYTES = 60000, OUTER = 64 };
+    struct mongo_face f;
+    char *text;
+
+    mongo_face_open(&f);
+    CHECK_OK(ARENA_NEW(f.world.arena, TEXT_BYTES + 1, &text));
+    memset(text, 'x', TEXT_BYTES);
+    CHECK_DONE(mongo_ask(&f, "{'createIndexes':'d','indexes':[{'key':{'f':1},'name':'f'}]}"));
+    for (int i = 0; i < KINDS * EACH; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'d','documents':[{'_id':%d,'f':%d,'t':'%s'}]}", i,
+                             i % KINDS, text));
+    for (int i = 0; i < OUTER; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':%d,'l':%d}]}", i, i % KINDS));
+    int64_t looked = examined(
+        &f, arena_format(f.world.arena,
+                         "{'aggregate':'c','pipeline':[{'$lookup':{'from':'d','localField':'l',"
+                         "'foreignField':'f','pipeline':[{'$project':{'_id':1}}],'as':'o'}}%s],"
+                         "'cursor':{}}",
+                         many_stages(f.world.arena)));
+    CHECK_THAT(looked < 12 * OUTER, "%lld were looked at", (long long)looked);
+    mongo_face_close(&f);
+}
