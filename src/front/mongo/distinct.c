@@ -19,7 +19,8 @@ struct distinct {
     const struct path *path;
     struct hint hint;
     const struct collation *collation;
-    struct buffer values; /* an array that was begun */
+    struct buffer values;  /* an array that was begun */
+    struct buffer encoded; /* the key of the value that is looked at */
     size_t begun;
     size_t count;
     bytes *table;
@@ -48,23 +49,25 @@ static status grow(struct distinct *distinct)
 
 static status add_value(struct distinct *distinct, struct value value)
 {
-    struct buffer encoded = buffer_in(distinct->command->arena);
+    struct arena *arena = distinct->command->arena;
+    struct buffer *encoded = &distinct->encoded;
     char room[REPLY_INDEX_BYTES];
     bytes key;
 
     if (2 * distinct->count >= distinct->room)
         TRY(grow(distinct));
-    key_append_value_by(&encoded, distinct->collation, value, KEY_ASCENDING);
-    TRY(buffer_finish(&encoded, &key));
+    encoded->len = 0;
+    key_append_value_by(encoded, distinct->collation, value, KEY_ASCENDING);
+    TRY(buffer_finish(encoded, &key));
     size_t at = bytes_hash(key, 0) & (distinct->room - 1);
     for (; distinct->table[at].len > 0; at = (at + 1) & (distinct->room - 1)) {
         if (bytes_equal(distinct->table[at], key))
             return STATUS_OK;
     }
-    distinct->table[at] = key;
+    TRY(arena_copy(arena, key, &distinct->table[at]));
     document_append(&distinct->values, bytes_of_text(reply_index(distinct->count++, room)), value);
     if (distinct->values.is_failed)
-        return arena_exhausted(distinct->command->arena);
+        return arena_exhausted(arena);
     if (distinct->values.len > LIMIT_DOCUMENT_BYTES)
         return command_fail(distinct->command, 17217, "distinct too big, %d bytes are the limit",
                             LIMIT_DOCUMENT_BYTES);
@@ -306,7 +309,9 @@ status serve_distinct(struct command *command)
     };
     enum { KEY, QUERY, HINT, COLLATION };
     struct value given[ARRAY_COUNT(table)];
-    struct distinct distinct = { .command = command, .values = buffer_in(command->arena) };
+    struct distinct distinct = { .command = command,
+                                 .values = buffer_in(command->arena),
+                                 .encoded = buffer_in(command->arena) };
     const struct collection *collection;
     bytes name;
 

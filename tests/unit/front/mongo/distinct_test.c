@@ -171,6 +171,23 @@ TEST(mongo_distinct, values_of_the_dead_are_not_told)
     mongo_face_close(&f);
 }
 
+TEST(mongo_distinct, values_that_were_met_before_take_no_memory)
+{
+    enum { TIMES = 20000 };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    struct buffer list = buffer_in(f.world.arena);
+    for (int i = 0; i < TIMES; i++)
+        buffer_append_text(&list, i ? ",7" : "7");
+    CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':1,'a':[%.*s]}]}", (int)list.len,
+                         (const char *)list.data));
+    struct mongo_answer answer = mongo_ask(&f, "{'distinct':'c','key':'a'}");
+    CHECK_STRING(mongo_text(&f, &answer, "values"), "[7]");
+    CHECK_THAT(answer.used_bytes < 10 * TIMES, "%zu bytes", (size_t)answer.used_bytes);
+    mongo_face_close(&f);
+}
+
 TEST(mongo_count, a_hint_is_obeyed_or_refused)
 {
     struct mongo_face f;
