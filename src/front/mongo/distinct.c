@@ -100,13 +100,14 @@ static status add_viewed(void *context, bytes document)
     return add_document(viewed->distinct, viewed->scratch, document);
 }
 
-static status collect_viewed(struct distinct *distinct, bytes name, bytes filter)
+static status collect_viewed(struct distinct *distinct, bytes name, bytes filter, struct value hint)
 {
     struct viewed viewed = { .distinct = distinct, .scratch = arena_open(LIMIT_CURSOR_BYTES) };
 
     if (!viewed.scratch)
         return status_of(OUT_OF_MEMORY, "no memory to look at documents");
-    status s = view_each(distinct->command, name, filter, distinct->collation, add_viewed, &viewed);
+    status s = view_each(distinct->command, name, filter, hint, distinct->collation, add_viewed,
+                         &viewed);
     arena_close(viewed.scratch);
     return s;
 }
@@ -321,12 +322,13 @@ status serve_distinct(struct command *command)
     TRY(path_parse(command->arena, distinct.key, &distinct.path));
     TRY(command_find(command, name, &collection));
     TRY(collating_read(command, given[COLLATION], collection, &distinct.collation));
-    TRY(hint_read(command, collection, given[HINT], &distinct.hint));
     distinct.begun = document_begin(&distinct.values);
-    if (view_is_needed(name, collection))
-        TRY(collect_viewed(&distinct, name, argument_document(given[QUERY])));
-    else
+    if (view_is_needed(name, collection)) {
+        TRY(collect_viewed(&distinct, name, argument_document(given[QUERY]), given[HINT]));
+    } else {
+        TRY(hint_read(command, collection, given[HINT], &distinct.hint));
         TRY(collect(&distinct, collection, argument_document(given[QUERY])));
+    }
     document_end(&distinct.values, distinct.begun);
     if (distinct.values.is_failed)
         return arena_exhausted(command->arena);

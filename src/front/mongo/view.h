@@ -41,8 +41,8 @@ MUST_USE status view_find(struct command *command, const struct finding_wish *fi
 /* How many documents fulfil the filter; a limit of 0 is none. */
 MUST_USE status view_count(struct command *command, bytes name, bytes filter,
                            const struct collation *by, int64_t skip, int64_t limit, uint64_t *out);
-/* Each document that fulfils the filter, borrowed during the call. */
-MUST_USE status view_each(struct command *command, bytes name, bytes filter,
+/* Each document that fulfils the filter, borrowed during the call; the hint is for the collection below. */
+MUST_USE status view_each(struct command *command, bytes name, bytes filter, struct value hint,
                           const struct collation *by, stream_row *each, void *context);
 
 #endif

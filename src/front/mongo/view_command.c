@@ -117,10 +117,10 @@ status view_find(struct command *command, const struct finding_wish *finding,
 
 /* ---- count and distinct ------------------------------------------------------------------------------ */
 
-static status run(struct command *command, bytes name, struct stages *stages,
+static status run(struct command *command, bytes name, struct stages *stages, struct value hint,
                   const struct collation *by, stream_row *each, void *context)
 {
-    struct aggregate_wish wish = { .stream.name = name, .collation = by };
+    struct aggregate_wish wish = { .stream.name = name, .hint = hint, .collation = by };
     struct stream *stream;
 
     TRY(finish(stages, &wish.stages));
@@ -156,14 +156,14 @@ status view_count(struct command *command, bytes name, bytes filter, const struc
     size_t stage = begin_stage(&stages);
     reply_text(&stages.list, "$count", "n");
     document_end(&stages.list, stage);
-    return run(command, name, &stages, by, take_count, out);
+    return run(command, name, &stages, (struct value){ 0 }, by, take_count, out);
 }
 
-status view_each(struct command *command, bytes name, bytes filter, const struct collation *by,
-                 stream_row *each, void *context)
+status view_each(struct command *command, bytes name, bytes filter, struct value hint,
+                 const struct collation *by, stream_row *each, void *context)
 {
     struct stages stages = stages_in(command->arena);
 
     add_document(&stages, "$match", filter);
-    return run(command, name, &stages, by, each, context);
+    return run(command, name, &stages, hint, by, each, context);
 }

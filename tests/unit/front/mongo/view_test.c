@@ -98,6 +98,11 @@ TEST(mongo_view, aggregate_count_and_distinct_go_through_it)
     a = mongo_ask(&f, "{'distinct':'v','key':'twice','query':{'n':{'$lt':9}}}");
     CHECK_DONE(a);
     CHECK_STRING(mongo_text(&f, &a, "values"), "[10,2]");
+    CHECK_DONE(mongo_ask(&f, "{'createIndexes':'c','indexes':[{'key':{'n':1},'name':'n_1'}]}"));
+    a = mongo_ask(&f, "{'distinct':'v','key':'twice','hint':'n_1'}");
+    CHECK_DONE(a);
+    CHECK_STRING(mongo_text(&f, &a, "values"), "[2,10,18]");
+    CHECK_FAULT(mongo_ask(&f, "{'distinct':'v','key':'twice','hint':'missing'}"), ERROR_BadValue);
     mongo_face_close(&f);
 }
 
