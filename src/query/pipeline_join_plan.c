@@ -38,6 +38,25 @@ static bool is_own_variable(const struct stage *stage, const struct formula *for
     return false;
 }
 
+/* Is it another value each time? */
+static bool is_random(const struct formula *formula)
+{
+    bool is = formula->kind == FORMULA_IS_CALL && formula->operator== FORMULA_rand;
+
+    for (size_t i = 0; i < formula->count && !is; i++)
+        is = formula->args[i] && is_random(formula->args[i]);
+    return is;
+}
+
+static bool is_random_variable(const struct stage *stage, uint32_t number)
+{
+    for (size_t i = 0; i < stage->variable_count; i++) {
+        if (stage->variables[i].number == number)
+            return is_random(stage->variables[i].formula);
+    }
+    return false;
+}
+
 /* How many times a field equals a variable; `out` is the last one. */
 static size_t find_in_formula(const struct stage *stage, const struct formula *formula,
                               struct join_key *out)
@@ -79,7 +98,8 @@ bool join_find_key(const struct operator* o, struct join_key *out)
     *out = (struct join_key){ .foreign_field = o->stage->foreign_field };
     if (o->local_path)
         return true;
-    return o->inner_match && find_in_match(o->stage, o->inner_match, out) == 1;
+    return o->inner_match && find_in_match(o->stage, o->inner_match, out) == 1 &&
+           !is_random_variable(o->stage, out->variable);
 }
 
 status join_condition(struct arena *arena, const struct match *match, const struct match **out)

@@ -337,6 +337,25 @@ TEST(mongo_lookup, what_is_asked_besides_a_variable_is_asked_of_an_index)
     mongo_face_close(&f);
 }
 
+TEST(mongo_lookup, a_variable_of_chance_has_one_value_in_a_row)
+{
+    enum { OUTER = 60 };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    for (int i = 0; i < OUTER; i++)
+        CHECK_DONE(mongo_ask(&f, "{'insert':'c','documents':[{'_id':%d}]}", i));
+    CHECK_DONE(mongo_ask(&f, "{'insert':'d','documents':[{'_id':1,'f':0},{'_id':2,'f':1}]}"));
+    struct mongo_answer a =
+        mongo_ask(&f, "{'aggregate':'c','pipeline':[{'$lookup':{'from':'d','as':'o',"
+                      "'let':{'r':{'$floor':{'$multiply':[{'$rand':{}},2]}}},"
+                      "'pipeline':[{'$match':{'$expr':{'$eq':['$f','$$r']}}}]}},"
+                      "{'$match':{'o':{'$size':1}}},{'$count':'n'}],'cursor':{}}");
+    CHECK_DONE(a);
+    CHECK_EQ(mongo_number(&a, "cursor.firstBatch.0.n"), OUTER, "");
+    mongo_face_close(&f);
+}
+
 TEST(mongo_lookup, what_was_too_much_for_all_rows_is_not_read_again_for_each)
 {
     enum { KINDS = 4, EACH = 4, TEXT_BYTES = 60000, OUTER = 64 };
