@@ -380,9 +380,12 @@ static status read_uuid(struct arena *arena, bytes whole, struct value inner, st
     size_t at = 0;
 
     (void)whole;
-    for (size_t i = 0; text.len == UUID_TEXT && at < UUID_BYTES && i + 1 < UUID_TEXT; i++) {
-        if (text.data[i] == '-')
+    for (size_t i = 0; text.len == UUID_TEXT && i < UUID_TEXT; i++) {
+        if (i == 8 || i == 13 || i == 18 || i == 23) {
+            if (text.data[i] != '-')
+                break;
             continue;
+        }
         int high = digit_of(text.data[i]), low = digit_of(text.data[i + 1]);
         if (high < 0 || low < 0)
             break;
