@@ -211,6 +211,7 @@ static status add_variable(struct join *join, bytes row, struct join_row *added)
         const struct stage_variable *variable = &stage->variables[i];
         if (pipeline_compute(join->run, join->operator->scratch, variable->formula, row, &value)
                 .code != OK) {
+            join->run->refusal = join->run->formulas.refusal = 0;
             added->is_alone = true;
             return STATUS_OK;
         }

@@ -356,6 +356,37 @@ TEST(mongo_lookup, a_variable_of_chance_has_one_value_in_a_row)
     mongo_face_close(&f);
 }
 
+/* The second row is computed in advance, too, and fails, but the first fails before it. */
+TEST(mongo_lookup, what_a_later_row_would_fail_with_is_not_told_of_an_earlier_one)
+{
+    enum { TEXT_BYTES = 60000 };
+    static const char *const firsts[] = { "{'$match':{'_id':1}},", "" };
+    static const char *const longer = "{'$concat':['$t','$t','$t','$t','$t','$t','$t','$t','$t',"
+                                      "'$t','$t','$t','$t','$t','$t','$t','$t']}";
+    struct mongo_answer answers[ARRAY_COUNT(firsts)];
+    struct mongo_face f;
+    char *text;
+
+    mongo_face_open(&f);
+    CHECK_OK(ARENA_NEW(f.world.arena, TEXT_BYTES + 1, &text));
+    memset(text, 'x', TEXT_BYTES);
+    CHECK_DONE(mongo_ask(
+        &f, "{'insert':'c','documents':[{'_id':1,'z':1,'t':'%s'},{'_id':2,'z':0}]}", text));
+    for (size_t i = 0; i < ARRAY_COUNT(firsts); i++) {
+        answers[i] = mongo_ask(
+            &f,
+            "{'aggregate':'c','pipeline':[%s{'$set':{'t':%s}},{'$lookup':{'from':'d','as':'o',"
+            "'let':{'w':{'$divide':[1,'$z']}},"
+            "'pipeline':[{'$match':{'$expr':{'$eq':['$f','$$w']}}}]}},{'$lookup':{'from':'d',"
+            "'as':'p','pipeline':[],'let':{'x':%s}}}],'cursor':{}}",
+            firsts[i], longer, longer);
+        CHECK_THAT(answers[i].message && strstr(answers[i].message, "computed value"), "%s",
+                   answers[i].message ? answers[i].message : "done");
+    }
+    CHECK_EQ(answers[1].code, answers[0].code, "");
+    mongo_face_close(&f);
+}
+
 TEST(mongo_lookup, what_was_too_much_for_all_rows_is_not_read_again_for_each)
 {
     enum { KINDS = 4, EACH = 4, TEXT_BYTES = 60000, OUTER = 64 };
