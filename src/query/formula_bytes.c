@@ -46,9 +46,8 @@ static status half_of(const struct formula *call, struct formula_run *run, const
     if (value.type != VALUE_TIMESTAMP)
         return formula_refuse(run, number, "Argument to %s must be a timestamp, but is %s", name,
                               value_type_name(value.type));
-    const uint8_t *at = value.raw.data + offset;
-    uint32_t half = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-    return value_of_integer(run->arena, VALUE_INT64, half, out);
+    return value_of_integer(run->arena, VALUE_INT64,
+                            bytes_read_u32_low_first(value.raw.data + offset), out);
 }
 
 status formula_timestamp_increment(const struct formula *call, struct formula_run *run,

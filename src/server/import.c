@@ -215,11 +215,9 @@ static status feed_lines(struct feed *feed, arena_position whole)
 
 static status check_next(const struct feed *feed, size_t *len_out)
 {
-    const uint8_t *at = feed->rest.data;
-
     *len_out = 0;
     if (feed->rest.len >= 4)
-        *len_out = (size_t)at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16 | (size_t)at[3] << 24;
+        *len_out = bytes_read_u32_low_first(feed->rest.data);
     if (feed->rest.len >= 4 && (*len_out < 5 || *len_out > LIMIT_DOCUMENT_BYTES))
         return fail_at(
             feed, feed->offset,

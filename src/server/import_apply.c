@@ -40,12 +40,6 @@ struct arrival {
     enum import_key key;
 };
 
-/* That a BSON document claims to have. */
-static size_t length_of(const uint8_t *at)
-{
-    return (size_t)at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16 | (size_t)at[3] << 24;
-}
-
 void import_append(struct buffer *order, bytes document, int64_t written_at_s, enum import_key key)
 {
     buffer_append_byte(order, (uint8_t)key);
@@ -135,7 +129,7 @@ static status read_arrival(struct arena *arena, bytes *rest, struct arrival *out
     out->key = (enum import_key)rest->data[0];
     out->written_at_s = (int64_t)bytes_read_u64(rest->data + 1);
     const uint8_t *at = rest->data + IMPORT_HEAD_BYTES;
-    const size_t len = length_of(at);
+    const size_t len = bytes_read_u32_low_first(at);
     if (len > rest->len - IMPORT_HEAD_BYTES)
         return status_of(INVALID, "the order is cut off");
     out->bson = bytes_of(at, len);
@@ -417,7 +411,7 @@ static status split_order(struct arena *arena, bytes order, bytes *header_out, b
 {
     if (order.len < 5)
         return status_of(INVALID, "the order is cut off");
-    const size_t len = length_of(order.data);
+    const size_t len = bytes_read_u32_low_first(order.data);
     if (len > order.len)
         return status_of(INVALID, "the order is cut off");
     *header_out = bytes_of(order.data, len);
@@ -455,8 +449,9 @@ bool import_makes_collection(bytes order)
 {
     struct value existing;
 
-    ASSERT(order.len >= length_of(order.data));
-    return !document_find(bytes_of(order.data, length_of(order.data)), "existing", &existing);
+    ASSERT(order.len >= bytes_read_u32_low_first(order.data));
+    return !document_find(bytes_of(order.data, bytes_read_u32_low_first(order.data)), "existing",
+                          &existing);
 }
 
 /* ---- outcomes --------------------------------------------------------------------------------------- */

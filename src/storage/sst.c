@@ -31,11 +31,6 @@ enum { FOOT_VERSION_AT = 41, FOOT_MAGIC_AT = 45 };
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
-static uint32_t read_u32(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
 /* Moves `at` behind the number; false if there is none. */
 static bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
@@ -67,7 +62,7 @@ bool sst_read_foot(bytes foot, struct sst_foot *out)
     if (foot.len != SST_FOOT_BYTES || sst_seq_and_kind(foot.data + FOOT_MAGIC_AT) != MAGIC ||
         foot.data[0] != CHECKSUM_XXH3)
         return false;
-    const uint32_t version = read_u32(foot.data + FOOT_VERSION_AT);
+    const uint32_t version = bytes_read_u32_low_first(foot.data + FOOT_VERSION_AT);
     const uint8_t *at = foot.data + 1, *end = foot.data + FOOT_VERSION_AT;
     return version >= VERSION_MIN && version <= VERSION_MAX &&
            take_place(&at, end, &out->directory) && take_place(&at, end, &out->index);
@@ -86,7 +81,7 @@ bool sst_is_sound(bytes stored)
         return false;
     const uint32_t sum = (uint32_t)XXH3_64bits(stored.data, stored.len - SST_TRAILER_BYTES);
     return (sum ^ packing_of(stored) * LAST_BYTE_FACTOR) ==
-           read_u32(stored.data + stored.len - SST_TRAILER_BYTES + 1);
+           bytes_read_u32_low_first(stored.data + stored.len - SST_TRAILER_BYTES + 1);
 }
 
 bool sst_content_len(bytes stored, size_t *out)
@@ -157,7 +152,7 @@ static bool part(bytes content, bytes *entries_out, uint32_t *offsets_out)
 {
     if (content.len < 4)
         return false;
-    *offsets_out = read_u32(content.data + content.len - 4);
+    *offsets_out = bytes_read_u32_low_first(content.data + content.len - 4);
     if (*offsets_out > (content.len - 4) / 4)
         return false;
     *entries_out = bytes_of(content.data, content.len - 4 - (size_t)*offsets_out * 4);
@@ -212,7 +207,7 @@ bool sst_walk_seek(struct sst_walk *walk, bytes content, bytes key)
     /* Offsets below `low` lead to keys below; those from `high` on do not. */
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (!key_at(entries, read_u32(starts + (size_t)middle * 4), &there))
+        if (!key_at(entries, bytes_read_u32_low_first(starts + (size_t)middle * 4), &there))
             return false;
         if (bytes_compare(there, key) < 0)
             low = middle + 1;
@@ -220,7 +215,7 @@ bool sst_walk_seek(struct sst_walk *walk, bytes content, bytes key)
             high = middle;
     }
     if (low > 0)
-        walk->at = entries.data + read_u32(starts + (size_t)(low - 1) * 4);
+        walk->at = entries.data + bytes_read_u32_low_first(starts + (size_t)(low - 1) * 4);
     return true;
 }
 
@@ -271,7 +266,7 @@ bool sst_index_begin(struct sst_index *index, bytes content, bool has_seq)
 bool sst_index_at(const struct sst_index *index, uint32_t number, bytes *key_out,
                   struct sst_place *place_out)
 {
-    const uint32_t start = read_u32(index->starts + (size_t)number * 4);
+    const uint32_t start = bytes_read_u32_low_first(index->starts + (size_t)number * 4);
     const uint8_t *end = index->entries.data + index->entries.len, *at;
     uint64_t shared, len;
 
@@ -289,9 +284,10 @@ bool sst_index_at(const struct sst_index *index, uint32_t number, bytes *key_out
     at += len;
     /* Each entry begins where one ends: there are none between the offsets. */
     return take_place(&at, end, place_out) &&
-           (number + 1 == index->count ? at == end
-                                       : (size_t)(at - index->entries.data) ==
-                                             read_u32(index->starts + ((size_t)number + 1) * 4));
+           (number + 1 == index->count
+                ? at == end
+                : (size_t)(at - index->entries.data) ==
+                      bytes_read_u32_low_first(index->starts + ((size_t)number + 1) * 4));
 }
 
 bool sst_index_find(const struct sst_index *index, bytes key, uint32_t *out)
@@ -327,7 +323,7 @@ bool sst_read_facts(bytes content, struct sst_facts *out)
         return false;
     while ((step = sst_walk_next(&walk, &name, &value)) == SST_ENTRY) {
         if (bytes_is_text(name, "rocksdb.block.based.table.index.type"))
-            is_searched = value.len == 4 && read_u32(value.data) == 0;
+            is_searched = value.len == 4 && bytes_read_u32_low_first(value.data) == 0;
         else if (bytes_is_text(name, "rocksdb.index.value.is.delta.encoded"))
             has_places = value.len == 1 && value.data[0] == 1;
         else if (bytes_is_text(name, "rocksdb.index.key.is.user.key"))

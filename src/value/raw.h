@@ -7,7 +7,7 @@
 
 static inline uint32_t raw_u32(const uint8_t *at)
 {
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    return bytes_read_u32_low_first(at);
 }
 
 static inline uint64_t raw_u64(const uint8_t *at)

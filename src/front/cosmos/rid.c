@@ -21,11 +21,6 @@ static void put_u32(uint8_t *at, uint32_t number)
         at[i] = (uint8_t)(number >> (24 - 8 * i));
 }
 
-static uint32_t take_u32(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
 struct rid rid_of_database(uint32_t database_id)
 {
     struct rid rid = { .len = RID_DATABASE_BYTES };
@@ -73,12 +68,12 @@ struct rid rid_of_range(struct rid container)
 
 uint32_t rid_database(const struct rid *rid)
 {
-    return take_u32(rid->raw);
+    return bytes_read_u32(rid->raw);
 }
 
 uint32_t rid_container(const struct rid *rid)
 {
-    return rid->len >= RID_CONTAINER_BYTES ? take_u32(rid->raw + 4) & 0x7FFFFFFFu : 0;
+    return rid->len >= RID_CONTAINER_BYTES ? bytes_read_u32(rid->raw + 4) & 0x7FFFFFFFu : 0;
 }
 
 uint64_t rid_item(const struct rid *rid)

@@ -34,11 +34,6 @@ enum {
 
 /* ---- numbers ---------------------------------------------------------------------------------------- */
 
-static uint32_t u32_at(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
 static void put_u32(uint8_t *at, uint32_t number)
 {
     for (int i = 0; i < 4; i++)
@@ -51,7 +46,7 @@ static bool take_u32(bytes *rest, uint32_t *out)
 {
     if (rest->len < 4)
         return false;
-    *out = u32_at(rest->data);
+    *out = bytes_read_u32_low_first(rest->data);
     *rest = bytes_from(*rest, 4);
     return true;
 }
@@ -72,7 +67,7 @@ static bool take_document(bytes *rest, bytes *out)
 {
     if (rest->len < 5)
         return false;
-    size_t len = u32_at(rest->data);
+    size_t len = bytes_read_u32_low_first(rest->data);
     if (len < 5 || len > rest->len)
         return false;
     *out = bytes_of(rest->data, len);
@@ -88,11 +83,11 @@ bool wire_next_document(bytes *rest, bytes *out)
 status wire_read_header(struct arena *arena, bytes head, struct wire_header *out)
 {
     ASSERT(head.len >= WIRE_HEADER_BYTES);
-    uint32_t len = u32_at(head.data);
+    uint32_t len = bytes_read_u32_low_first(head.data);
 
     *out = (struct wire_header){ .len = len,
-                                 .request_id = (int32_t)u32_at(head.data + 4),
-                                 .kind = (int32_t)u32_at(head.data + 12) };
+                                 .request_id = (int32_t)bytes_read_u32_low_first(head.data + 4),
+                                 .kind = (int32_t)bytes_read_u32_low_first(head.data + 12) };
     if (len < WIRE_HEADER_BYTES || len > LIMIT_WIRE_MESSAGE_BYTES)
         return status_fail(arena, TOO_LARGE,
                            "a message says that it has %d bytes; %d to %d are possible",
@@ -167,7 +162,7 @@ static status read_msg(struct arena *arena, bytes whole, struct wire_message *ou
             return status_of(INVALID, "a message ends before its checksum");
         rest.len -= 4;
         if (crc32c_extend(0, bytes_of(whole.data, whole.len - 4)) !=
-            u32_at(whole.data + whole.len - 4))
+            bytes_read_u32_low_first(whole.data + whole.len - 4))
             return status_of(INVALID, "the checksum of a message is wrong");
     }
     return read_sections(arena, rest, out);
