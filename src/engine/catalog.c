@@ -41,8 +41,8 @@ static void state_close(struct collection_state *state)
     gate_destroy(&state->arrivals);
     memory_give(atomic_load(&state->deaths));
     for (size_t i = 0; i < LIMIT_INDEXES; i++) {
-        index_shapes_close(&state->progress[i]);
-        index_kinds_close(&state->progress[i]);
+        index_set_close(&state->progress[i].shapes);
+        index_set_close(&state->progress[i].kinds);
     }
     memory_give(state);
 }

@@ -13,8 +13,6 @@
  * any more. Threads: any. Notes take no lock; whoever adds a fact takes the lock of the set, a leaf. */
 #include "engine/index_shapes.h"
 
-#include <pthread.h>
-
 #include "engine/scan.h"
 #include "engine/state.h"
 
@@ -34,7 +32,7 @@ struct kinds_fact {
 };
 
 struct kinds_set {
-    pthread_mutex_t lock;
+    struct index_set in; /* the lock */
     _Atomic bool is_lossy;
     _Atomic uint32_t fact_count;
     _Atomic uint64_t notes
@@ -42,31 +40,17 @@ struct kinds_set {
     struct kinds_fact facts[FACTS_MAX];
 };
 
-static struct kinds_set *set_of(const struct index *index)
+static struct kinds_set *set_made(const struct index *index)
 {
-    struct kinds_set *set = atomic_load(&index->progress->kinds), *none = NULL;
-
-    if (set)
-        return set;
-    set = memory_take_zeroed(1, sizeof(*set));
-    if (!set)
-        return NULL;
-    pthread_mutex_init(&set->lock, NULL);
-    if (atomic_compare_exchange_strong(&index->progress->kinds, &none, set))
-        return set;
-    pthread_mutex_destroy(&set->lock);
-    memory_give(set);
-    return none;
+    return (struct kinds_set *)(void *)atomic_load(&index->progress->kinds);
 }
 
-void index_kinds_close(struct index_progress *progress)
+/* Makes one where there is none; NULL if there is no memory for it. */
+static struct kinds_set *set_of(const struct index *index)
 {
-    struct kinds_set *set = atomic_load(&progress->kinds);
+    struct kinds_set *set = set_made(index);
 
-    if (!set)
-        return;
-    pthread_mutex_destroy(&set->lock);
-    memory_give(set);
+    return set ? set : (void *)index_set_of(&index->progress->kinds, sizeof(*set));
 }
 
 /* ---- notes ------------------------------------------------------------------------------------------- */
@@ -145,7 +129,7 @@ struct kinds_claim index_kinds_recall(const struct index *index, bytes path)
 
 unsigned index_kinds_absent(const struct index *index, struct kinds_claim claim, time_ms now)
 {
-    const struct kinds_set *set = atomic_load(&index->progress->kinds);
+    const struct kinds_set *set = set_made(index);
 
     if (!set || !claim.fact || now < claim.fact->seen_at)
         return 0;
@@ -165,11 +149,11 @@ void scan_note_absent_kinds(const struct request *request, const struct index *i
     if (!set || !index_path_hash(request->arena, path, &fact.hash))
         return;
     bytes_digest(path, fact.path);
-    pthread_mutex_lock(&set->lock);
+    pthread_mutex_lock(&set->in.lock);
     const uint32_t count = atomic_load(&set->fact_count);
     if (count < FACTS_MAX && !find_fact(set, fact.path)) {
         set->facts[count] = fact;
         atomic_store(&set->fact_count, count + 1);
     }
-    pthread_mutex_unlock(&set->lock);
+    pthread_mutex_unlock(&set->in.lock);
 }

@@ -9,7 +9,6 @@
  * whole. Threads: readers take no lock; whoever adds takes the lock of the set, a leaf. */
 #include "engine/index_shapes.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "engine/scan.h"
@@ -30,7 +29,7 @@ struct fact {
 };
 
 struct shape_set {
-    pthread_mutex_t lock;
+    struct index_set in; /* the lock */
     _Atomic bool is_whole;
     _Atomic bool is_lossy; /* there are more than fit */
     _Atomic uint32_t count, fact_count;
@@ -38,31 +37,17 @@ struct shape_set {
     struct fact facts[FACTS_MAX];
 };
 
-static struct shape_set *set_of(const struct index *index)
+static struct shape_set *set_made(const struct index *index)
 {
-    struct shape_set *set = atomic_load(&index->progress->shapes), *none = NULL;
-
-    if (set)
-        return set;
-    set = memory_take_zeroed(1, sizeof(*set));
-    if (!set)
-        return NULL;
-    pthread_mutex_init(&set->lock, NULL);
-    if (atomic_compare_exchange_strong(&index->progress->shapes, &none, set))
-        return set;
-    pthread_mutex_destroy(&set->lock);
-    memory_give(set);
-    return none;
+    return (struct shape_set *)(void *)atomic_load(&index->progress->shapes);
 }
 
-void index_shapes_close(struct index_progress *progress)
+/* Makes one where there is none; NULL if there is no memory for it. */
+static struct shape_set *set_of(const struct index *index)
 {
-    struct shape_set *set = atomic_load(&progress->shapes);
+    struct shape_set *set = set_made(index);
 
-    if (!set)
-        return;
-    pthread_mutex_destroy(&set->lock);
-    memory_give(set);
+    return set ? set : (void *)index_set_of(&index->progress->shapes, sizeof(*set));
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------ */
@@ -79,7 +64,7 @@ static uint32_t find_shape(const struct shape_set *set, uint32_t count, bytes ke
 
 static void add_shape(struct shape_set *set, bytes key)
 {
-    pthread_mutex_lock(&set->lock);
+    pthread_mutex_lock(&set->in.lock);
     uint32_t count = atomic_load(&set->count);
     if (find_shape(set, count, key) == count) {
         if (count == SCAN_SHAPES_MAX || key.len > SHAPE_KEY_BYTES) {
@@ -90,7 +75,7 @@ static void add_shape(struct shape_set *set, bytes key)
             atomic_store(&set->count, count + 1);
         }
     }
-    pthread_mutex_unlock(&set->lock);
+    pthread_mutex_unlock(&set->in.lock);
 }
 
 void index_shapes_note(const struct index *index, bytes key)
@@ -142,20 +127,20 @@ static enum shape_has find_fact(const struct shape_set *set, const struct fact *
 void scan_note_shape(const struct index *index, bytes key, bytes path, enum shape_has has)
 {
     index_shapes_note(index, key);
-    struct shape_set *set = atomic_load(&index->progress->shapes);
+    struct shape_set *set = set_made(index);
     if (!set)
         return;
     uint32_t count = atomic_load(&set->count), shape = find_shape(set, count, key);
     if (shape == count)
         return;
     struct fact fact = fact_of(shape, path, has);
-    pthread_mutex_lock(&set->lock);
+    pthread_mutex_lock(&set->in.lock);
     uint32_t facts = atomic_load(&set->fact_count);
     if (facts < FACTS_MAX && find_fact(set, &fact) == SHAPE_HAS_UNKNOWN) {
         set->facts[facts] = fact;
         atomic_store(&set->fact_count, facts + 1);
     }
-    pthread_mutex_unlock(&set->lock);
+    pthread_mutex_unlock(&set->in.lock);
 }
 
 /* ---- recalling --------------------------------------------------------------------------------------- */
@@ -168,7 +153,7 @@ static int compare_shapes(const void *a, const void *b)
 status scan_recall_shapes(struct request *request, const struct index *index, bytes path,
                           struct scan_shapes *out)
 {
-    struct shape_set *set = atomic_load(&index->progress->shapes);
+    struct shape_set *set = set_made(index);
     struct storage_view *view;
 
     *out = (struct scan_shapes){ .is_known = false };

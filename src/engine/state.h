@@ -38,8 +38,7 @@ struct index_progress {
      * rows worked off since; documents of the collection. */
     _Atomic uint64_t noted, cleaned, drained, documents;
     /* Of a shaped index; see index_shapes.c and index_kinds.c. */
-    _Atomic(struct shape_set *) shapes;
-    _Atomic(struct kinds_set *) kinds;
+    _Atomic(struct index_set *) shapes, kinds;
     _Atomic bool has_lost_shapes, has_lost_kinds;
 };
 
