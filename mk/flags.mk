@@ -30,12 +30,12 @@ CC_fuzz := $(CLANG)
 
 # Libraries: through pkg-config where the package has a file for it. libbidgcc000 is the build of
 # the decimal library that takes arguments by value, and rounding mode and flags as arguments, so
-# it has no global state.
+# it has no global state. What it has beyond arithmetic needs 3 MB of tables; MPFR does that.
 PKGS := libbson-1.0 libssl libcrypto libpcre2-8 libidn icu-i18n icu-uc
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lbson-1.0 -lssl -lcrypto -lpcre2-8 -lidn -licui18n -licuuc)
 CPPFLAGS += $(PKG_CFLAGS)
-LDLIBS := $(PKG_LIBS) -lhttp_parser -lstemmer -lsnappy -lzstd -llz4 -lxxhash -lz -lbidgcc000 -lpthread -lm
+LDLIBS := $(PKG_LIBS) -lhttp_parser -lstemmer -lsnappy -lzstd -llz4 -lxxhash -lz -lbidgcc000 -lmpfr -lpthread -lm
 # RocksDB from its archive where speed counts: as a shared library it fetches its per-thread counters
 # through a call at every key comparison, a sixth of all instructions of an insert. librocksdb-dev
 # brings what the archive needs; the C++ library is named by its file, because only g++ brings the

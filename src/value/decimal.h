@@ -20,6 +20,7 @@ struct decimal {
 };
 
 struct decimal decimal_unpack(const uint8_t raw[16]);
+struct decimal decimal_of_words(uint64_t low, uint64_t high);
 
 /* Moves factors of ten from the coefficient (not 0) to the exponent until none is left. */
 struct decimal decimal_without_zeros(struct decimal decimal);

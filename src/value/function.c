@@ -1,7 +1,7 @@
 /* Functions of numbers: roots, logarithms, angles, rounding.
  *
- * Integers and doubles are computed as doubles, decimals by the library made for them, so that a decimal never
- * loses digits on the way. Arguments outside of what a function is defined for give NaN or an infinity;
+ * Integers and doubles are computed as doubles, decimals by libraries that know more digits, so that a decimal never
+ * loses any on the way. Arguments outside of what a function is defined for give NaN or an infinity;
  * whoever has to refuse them looks before.
  *
  * Pure apart from the arena; callable from every thread. Start reading at number_apply(). */
@@ -20,31 +20,27 @@ static double to_degrees(double x)
     return x * (180 / M_PI);
 }
 
-static const struct {
-    double (*real)(double);
-    BID_UINT128 (*rounded)(BID_UINT128, unsigned, unsigned *); /* one of the two, or neither */
-    BID_UINT128 (*plain)(BID_UINT128, unsigned *);
-} functions[NUMBER_FUNCTIONS] = {
-    [NUMBER_ACOS] = {acos,        bid128_acos,  NULL                          },
-    [NUMBER_ACOSH] = { acosh,      bid128_acosh, NULL                          },
-    [NUMBER_ASIN] = { asin,       bid128_asin,  NULL                          },
-    [NUMBER_ASINH] = { asinh,      bid128_asinh, NULL                          },
-    [NUMBER_ATAN] = { atan,       bid128_atan,  NULL                          },
-    [NUMBER_ATANH] = { atanh,      bid128_atanh, NULL                          },
-    [NUMBER_CEILING] = { ceil,       NULL,         bid128_round_integral_positive},
-    [NUMBER_COS] = { cos,        bid128_cos,   NULL                          },
-    [NUMBER_COSH] = { cosh,       bid128_cosh,  NULL                          },
-    [NUMBER_DEGREES] = { to_degrees, NULL,         NULL                          },
-    [NUMBER_EXP] = { exp,        bid128_exp,   NULL                          },
-    [NUMBER_FLOOR] = { floor,      NULL,         bid128_round_integral_negative},
-    [NUMBER_LN] = { log,        bid128_log,   NULL                          },
-    [NUMBER_LOG10] = { log10,      bid128_log10, NULL                          },
-    [NUMBER_RADIANS] = { to_radians, NULL,         NULL                          },
-    [NUMBER_SIN] = { sin,        bid128_sin,   NULL                          },
-    [NUMBER_SINH] = { sinh,       bid128_sinh,  NULL                          },
-    [NUMBER_SQRT] = { sqrt,       bid128_sqrt,  NULL                          },
-    [NUMBER_TAN] = { tan,        bid128_tan,   NULL                          },
-    [NUMBER_TANH] = { tanh,       bid128_tanh,  NULL                          },
+static double (*const functions[NUMBER_FUNCTIONS])(double) = {
+    [NUMBER_ACOS] = acos,
+    [NUMBER_ACOSH] = acosh,
+    [NUMBER_ASIN] = asin,
+    [NUMBER_ASINH] = asinh,
+    [NUMBER_ATAN] = atan,
+    [NUMBER_ATANH] = atanh,
+    [NUMBER_CEILING] = ceil,
+    [NUMBER_COS] = cos,
+    [NUMBER_COSH] = cosh,
+    [NUMBER_DEGREES] = to_degrees,
+    [NUMBER_EXP] = exp,
+    [NUMBER_FLOOR] = floor,
+    [NUMBER_LN] = log,
+    [NUMBER_LOG10] = log10,
+    [NUMBER_RADIANS] = to_radians,
+    [NUMBER_SIN] = sin,
+    [NUMBER_SINH] = sinh,
+    [NUMBER_SQRT] = sqrt,
+    [NUMBER_TAN] = tan,
+    [NUMBER_TANH] = tanh,
 };
 
 static BID_UINT128 decimal_of_text(const char *text)
@@ -67,22 +63,28 @@ static BID_UINT128 turn(BID_UINT128 x, bool is_to_radians)
     return bid128_div(x, is_to_radians ? half_turn : pi, BID_ROUNDING_TO_NEAREST, &flags);
 }
 
-status number_apply(struct arena *arena, enum number_function function, struct value number,
-                    struct value *out)
+static BID_UINT128 apply_to_decimal(enum number_function function, BID_UINT128 x)
 {
     unsigned flags = 0;
 
+    if (function == NUMBER_CEILING)
+        return bid128_round_integral_positive(x, &flags);
+    if (function == NUMBER_FLOOR)
+        return bid128_round_integral_negative(x, &flags);
+    if (function == NUMBER_SQRT)
+        return bid128_sqrt(x, BID_ROUNDING_TO_NEAREST, &flags);
+    if (function == NUMBER_RADIANS || function == NUMBER_DEGREES)
+        return turn(x, function == NUMBER_RADIANS);
+    return decimal_function(function, x);
+}
+
+status number_apply(struct arena *arena, enum number_function function, struct value number,
+                    struct value *out)
+{
     ASSERT(value_is_number(number));
     if (number.type != VALUE_DECIMAL128)
-        return value_of_double(arena, functions[function].real(value_as_double(number)), out);
-    BID_UINT128 x = decimal_of_raw(number.raw.data);
-    if (functions[function].rounded)
-        x = functions[function].rounded(x, BID_ROUNDING_TO_NEAREST, &flags);
-    else if (functions[function].plain)
-        x = functions[function].plain(x, &flags);
-    else
-        x = turn(x, function == NUMBER_RADIANS);
-    return decimal_give(arena, x, out);
+        return value_of_double(arena, functions[function](value_as_double(number)), out);
+    return decimal_give(arena, apply_to_decimal(function, decimal_of_raw(number.raw.data)), out);
 }
 
 static status as_decimal(struct arena *arena, struct value number, BID_UINT128 *out)
@@ -114,15 +116,14 @@ status number_pair(struct arena *arena, enum number_pair pair, struct value a, s
     TRY(as_decimal(arena, b, &y));
     switch (pair) {
     case NUMBER_ATAN2:
-        x = bid128_atan2(x, y, BID_ROUNDING_TO_NEAREST, &flags);
+        x = decimal_angle(x, y);
         break;
     case NUMBER_POW:
-        x = bid128_pow(x, y, BID_ROUNDING_TO_NEAREST, &flags);
+        x = decimal_power(x, y);
         break;
     case NUMBER_LOG:
-        x = bid128_div(bid128_log(x, BID_ROUNDING_TO_NEAREST, &flags),
-                       bid128_log(y, BID_ROUNDING_TO_NEAREST, &flags), BID_ROUNDING_TO_NEAREST,
-                       &flags);
+        x = bid128_div(decimal_function(NUMBER_LN, x), decimal_function(NUMBER_LN, y),
+                       BID_ROUNDING_TO_NEAREST, &flags);
         break;
     }
     return decimal_give(arena, x, out);

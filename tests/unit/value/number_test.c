@@ -204,6 +204,21 @@ TEST(number, decimal_without_a_value_by_the_standard_is_zero)
     arena_close(arena);
 }
 
+/* Of all sizes, or what people write, which is often exact. */
+static const char *random_decimal_text(struct random *random, struct arena *arena)
+{
+    const char *minus = random_chance(random, 50) ? "-" : "";
+
+    if (random_chance(random, 50))
+        return arena_format(arena, "%s%lluE%d", minus,
+                            (unsigned long long)random_below(random, 1000000) * 15625,
+                            (int)random_below(random, 90) - 55);
+    return arena_format(arena, "%s%llu%016lluE%d", minus,
+                        (unsigned long long)random_below(random, 1000000000000000000),
+                        (unsigned long long)random_below(random, 10000000000000000),
+                        (int)random_below(random, 760) - 400);
+}
+
 /* strtod() follows the rounding mode, and says the same thing in a wholly different way. */
 TEST(number, decimal_is_cut_toward_zero_and_knows_if_something_is_lost)
 {
@@ -212,11 +227,7 @@ TEST(number, decimal_is_cut_toward_zero_and_knows_if_something_is_lost)
     EACH_SEED(seed, 10) {
         struct random random = random_seeded(seed);
         for (int i = 0; i < 1000; i++) {
-            const char *text =
-                arena_format(arena, "%s%llu%016lluE%d", random_chance(&random, 50) ? "-" : "",
-                             (unsigned long long)random_below(&random, 1000000000000000000),
-                             (unsigned long long)random_below(&random, 10000000000000000),
-                             (int)random_below(&random, 760) - 400);
+            const char *text = random_decimal_text(&random, arena);
             struct value value = DECIMAL(text);
             bool is_exact;
             double cut = decimal_truncate(value.raw.data, &is_exact);
