@@ -53,8 +53,9 @@ static void rocks_close(struct storage *storage)
         rocksdb_close(rocks->db);
     }
     trash_end(rocks);
-    raw_shelf_close(&rocks->shelf);
-    graves_close(rocks->graves);
+    for (int i = 0; i < SPACE_COUNT; i++)
+        raw_shelf_close(&rocks->shelves[i]);
+    raw_blocks_close(rocks->blocks);
     ASSERT(atomic_load(&rocks->sweeps_running) == 0);
     if (rocks->options[0] != NULL)
         rocksdb_options_release(rocks);
@@ -108,7 +109,8 @@ static struct rocksdb_storage *rocks_make(const struct storage_options *options)
     rocks->sweeper = options->sweeper;
     rocks->is_read_only = options->is_read_only;
     rocks->directory_fd = -1;
-    raw_shelf_open(&rocks->shelf);
+    for (int i = 0; i < SPACE_COUNT; i++)
+        raw_shelf_open(&rocks->shelves[i], rocks, (enum storage_space)i);
     ahead_begin(rocks);
     atomic_store(&rocks->sweeps_running, 0);
     rocks->path = memory_take(path_size);

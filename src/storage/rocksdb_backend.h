@@ -5,8 +5,9 @@
  *     rocksdb_hooks.c     what RocksDB calls: counters are added, garbage is swept
  *     rocksdb_read.c      views, gets, scans
  *     rocksdb_part.c      how a range may be shared out
- *     rocksdb_raw.c       long scans of documents from the files themselves (rocksdb_table.c)
+ *     rocksdb_raw.c       scans of documents and index rows from the files themselves (rocksdb_table.c)
  *     rocksdb_get.c       single documents from the files themselves
+ *     rocksdb_blocks.c    unpacked blocks that such scans come back to
  *     rocksdb_files.c     which files there are (rocksdb_sorted.c, sst.c), and rocksdb_graves.c what is not in them
  *     rocksdb_write.c     batches and commits
  *     rocksdb_steps.c     what a batch does, in the order of keys
@@ -23,6 +24,7 @@
 
 #include "storage/backend.h"
 #include "storage/full_key.h"
+#include "storage/rocksdb_blocks.h"
 #include "storage/rocksdb_files.h"
 
 /* Of the thread that removes dropped files: there is none or it is ending, it has yet to look, it is looking. */
@@ -44,11 +46,8 @@ struct rocksdb_storage {
     rocksdb_readoptions_t *read_newest, *pass_newest; /* the second keeps nothing in a cache */
     rocksdb_writeoptions_t *write_synced;
 
-    struct graves *graves; /* late writes of documents; NULL if it is read only */
-    struct raw_shelf shelf;
-    /* Rows of SPACE_BODIES that were written since the last turn of the graves, and when it was last asked whether it
-     * is time for one; the committing thread's, see raw_turn(). */
-    uint64_t bodies_written, bodies_asked_at;
+    struct raw_shelf shelves[SPACE_COUNT]; /* the first is not used */
+    struct raw_blocks *blocks;             /* of SPACE_ROWS; NULL if it is read only */
     /* Room in the log that is on the disk already, see rocksdb_ahead.c; the committing thread's. */
     size_t ahead_left;
     /* Held by the committing thread from the zeros to the end of the commit that they are for. */

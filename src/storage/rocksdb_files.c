@@ -1,4 +1,4 @@
-/* RocksDB files: which sorted files hold the documents.
+/* RocksDB files: which sorted files hold the rows of a space.
  *
  * To list the files costs about a microsecond for each, so the newest list is kept for everybody, and with it the files
  * that somebody has opened; the next list takes over those that are still there.
@@ -30,11 +30,11 @@ enum {
     KEPT_OPEN_MAX = 256,
 };
 
-uint64_t raw_arrangement(struct rocksdb_storage *rocks)
+uint64_t raw_arrangement(const struct raw_shelf *shelf)
 {
     uint64_t value = UINT64_MAX;
 
-    rocksdb_property_int_cf(rocks->db, rocks->spaces[SPACE_BODIES],
+    rocksdb_property_int_cf(shelf->rocks->db, shelf->rocks->spaces[shelf->space],
                             "rocksdb.current-super-version-number", &value);
     return value;
 }
@@ -120,7 +120,7 @@ static status join_path(struct arena *arena, const char *directory, const char *
     return STATUS_OK;
 }
 
-static status list_files(struct rocksdb_storage *rocks, struct raw_files *list,
+static status list_files(const struct raw_shelf *shelf, struct raw_files *list,
                          const rocksdb_livefiles_t *live)
 {
     const int count = rocksdb_livefiles_count(live);
@@ -130,14 +130,15 @@ static status list_files(struct rocksdb_storage *rocks, struct raw_files *list,
     for (int i = 0; i < count; i++) {
         struct raw_file *file = &list->files[list->count];
         if (strcmp(rocksdb_livefiles_column_family_name(live, i),
-                   rocksdb_space_names[SPACE_BODIES]) != 0)
+                   rocksdb_space_names[shelf->space]) != 0)
             continue;
         *file = (struct raw_file){ 0 };
         const char *first = rocksdb_livefiles_smallestkey(live, i, &len);
         TRY(arena_copy(list->arena, bytes_of(first, len), &file->first));
         const char *last = rocksdb_livefiles_largestkey(live, i, &len);
         TRY(arena_copy(list->arena, bytes_of(last, len), &file->last));
-        TRY(join_path(list->arena, rocks->path, rocksdb_livefiles_name(live, i), &file->path));
+        TRY(join_path(list->arena, shelf->rocks->path, rocksdb_livefiles_name(live, i),
+                      &file->path));
         list->count++;
     }
     if (list->count > 1)
@@ -152,29 +153,29 @@ static status list_files(struct rocksdb_storage *rocks, struct raw_files *list,
 }
 
 /* NULL if not every write is known, or if the arrangement was another one in the meantime. */
-static struct raw_files *make_list(struct rocksdb_storage *rocks, uint64_t arrangement)
+static struct raw_files *make_list(struct raw_shelf *shelf, uint64_t arrangement)
 {
-    struct graves_seen *graves = graves_look(rocks->graves); /* before the files are listed */
+    struct graves_seen *graves = graves_look(shelf->graves); /* before the files are listed */
     struct arena *arena = graves ? arena_open(LIST_BYTES_MAX) : NULL;
     struct raw_files *list;
 
     if (!arena) {
-        graves_look_away(rocks->graves, graves);
+        graves_look_away(shelf->graves, graves);
         return NULL;
     }
-    const rocksdb_livefiles_t *live = rocksdb_livefiles(rocks->db);
+    const rocksdb_livefiles_t *live = rocksdb_livefiles(shelf->rocks->db);
     status s = ARENA_NEW(arena, 1, &list);
     if (s.code == OK) {
         *list = (struct raw_files){
-            .arrangement = arrangement, .graves = graves, .home = rocks->graves, .arena = arena
+            .arrangement = arrangement, .graves = graves, .home = shelf->graves, .arena = arena
         };
         atomic_store(&list->holders, 1);
-        s = list_files(rocks, list, live);
+        s = list_files(shelf, list, live);
     }
     rocksdb_livefiles_destroy(live);
-    if (s.code == OK && arrangement != UINT64_MAX && arrangement == raw_arrangement(rocks))
+    if (s.code == OK && arrangement != UINT64_MAX && arrangement == raw_arrangement(shelf))
         return list;
-    graves_look_away(rocks->graves, graves);
+    graves_look_away(shelf->graves, graves);
     arena_close(arena);
     return NULL;
 }
@@ -196,15 +197,17 @@ void raw_files_let_go(struct raw_files *list)
 
 /* ---- the shelf ------------------------------------------------------------------------------------ */
 
-void raw_shelf_open(struct raw_shelf *shelf)
+void raw_shelf_open(struct raw_shelf *shelf, struct rocksdb_storage *rocks,
+                    enum storage_space space)
 {
-    *shelf = (struct raw_shelf){ 0 };
+    *shelf = (struct raw_shelf){ .rocks = rocks, .space = space };
     pthread_mutex_init(&shelf->lock, NULL);
 }
 
 void raw_shelf_close(struct raw_shelf *shelf)
 {
     raw_files_let_go(shelf->newest);
+    graves_close(shelf->graves);
     pthread_mutex_destroy(&shelf->lock);
 }
 
@@ -223,9 +226,9 @@ static void replace(struct raw_shelf *shelf, struct raw_files *list)
     raw_files_let_go(before);
 }
 
-void raw_shelf_clear(struct rocksdb_storage *rocks)
+void raw_shelf_clear(struct raw_shelf *shelf)
 {
-    replace(&rocks->shelf, NULL);
+    replace(shelf, NULL);
 }
 
 static struct raw_files *take_newest(struct raw_shelf *shelf)
@@ -238,40 +241,30 @@ static struct raw_files *take_newest(struct raw_shelf *shelf)
     return list;
 }
 
-void raw_shelf_tend(struct rocksdb_storage *rocks)
+void raw_shelf_tend(struct raw_shelf *shelf)
 {
-    struct raw_files *list = take_newest(&rocks->shelf);
+    struct raw_files *list = take_newest(shelf);
 
-    if (list && list->arrangement != raw_arrangement(rocks))
-        raw_shelf_clear(rocks);
+    if (list && list->arrangement != raw_arrangement(shelf))
+        raw_shelf_clear(shelf);
     raw_files_let_go(list);
 }
 
 /* A new list for everybody. */
-static struct raw_files *renew(struct rocksdb_storage *rocks, uint64_t arrangement)
+static struct raw_files *renew(struct raw_shelf *shelf, uint64_t arrangement)
 {
-    struct raw_files *list = make_list(rocks, arrangement);
-    struct raw_files *before = list ? take_newest(&rocks->shelf) : NULL;
+    struct raw_files *list = make_list(shelf, arrangement);
+    struct raw_files *before = list ? take_newest(shelf) : NULL;
 
     if (before)
         take_over(list, before);
     raw_files_let_go(before);
     if (list)
-        replace(&rocks->shelf, list);
+        replace(shelf, list);
     return list;
 }
 
-struct raw_files *raw_files_for_scan(struct rocksdb_storage *rocks, uint64_t arrangement)
-{
-    struct raw_files *list = take_newest(&rocks->shelf);
-
-    if (list && list->arrangement == arrangement && graves_are_fresh(rocks->graves, list->graves))
-        return list;
-    raw_files_let_go(list);
-    return renew(rocks, arrangement);
-}
-
-/* Counts one get that has no list; true if that makes enough of them to make one. */
+/* Counts one reader that has no list; true if that makes enough of them to make one. */
 static bool is_worth_a_list(struct raw_shelf *shelf)
 {
     pthread_mutex_lock(&shelf->lock);
@@ -282,20 +275,35 @@ static bool is_worth_a_list(struct raw_shelf *shelf)
     return is_worth;
 }
 
-struct raw_files *raw_files_for_get(struct rocksdb_storage *rocks)
+/* A new list if it pays by now. */
+static struct raw_files *renew_if_worth(struct raw_shelf *shelf, uint64_t arrangement)
 {
-    struct raw_shelf *shelf = &rocks->shelf;
-    struct raw_files *list = take_newest(shelf);
-
-    if (list && graves_are_fresh(rocks->graves, list->graves))
-        return list;
-    raw_files_let_go(list);
     if (!is_worth_a_list(shelf))
         return NULL;
-    list = renew(rocks, raw_arrangement(rocks));
+    struct raw_files *list = renew(shelf, arrangement);
     pthread_mutex_lock(&shelf->lock);
     shelf->is_listing = false;
     shelf->missed = 0;
     pthread_mutex_unlock(&shelf->lock);
     return list;
+}
+
+struct raw_files *raw_files_for_get(struct raw_shelf *shelf)
+{
+    struct raw_files *list = take_newest(shelf);
+
+    if (list && graves_are_fresh(shelf->graves, list->graves))
+        return list;
+    raw_files_let_go(list);
+    return renew_if_worth(shelf, raw_arrangement(shelf));
+}
+
+struct raw_files *raw_files_for_scan(struct raw_shelf *shelf, uint64_t arrangement, bool is_short)
+{
+    struct raw_files *list = take_newest(shelf);
+
+    if (list && list->arrangement == arrangement && graves_are_fresh(shelf->graves, list->graves))
+        return list;
+    raw_files_let_go(list);
+    return is_short ? renew_if_worth(shelf, arrangement) : renew(shelf, arrangement);
 }

@@ -1,4 +1,4 @@
-/* Which sorted files hold the documents, for those who read them without RocksDB. Private to the backend. */
+/* Which sorted files hold the rows of a space, for those who read them without RocksDB. Private to the backend. */
 #ifndef STORAGE_ROCKSDB_FILES_H
 #define STORAGE_ROCKSDB_FILES_H
 
@@ -6,6 +6,7 @@
 
 #include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_sorted.h"
+#include "storage/storage.h"
 
 struct rocksdb_storage;
 
@@ -32,28 +33,37 @@ struct raw_files {
     _Atomic unsigned holders;
 };
 
-/* The newest list, shared by all views; `lock` guards it. */
+/* What is known of the files of a space, and of what is not in them yet. The newest list is shared by all views; `lock`
+ * guards it. */
 struct raw_shelf {
+    struct rocksdb_storage *rocks;
+    enum storage_space space;
+    struct graves
+        *graves; /* late writes; NULL if it is read only, or nobody reads the files of this space */
+    /* Rows that were written since the last turn of the graves, and when it was last asked whether it is time for one;
+     * the committing thread's, see raw_turn(). */
+    uint64_t written, asked_at;
     pthread_mutex_t lock;
     struct raw_files *newest;
-    uint64_t missed; /* gets that had no list since the last one was made */
+    uint64_t missed; /* gets and short scans that had no list since the last one was made */
     uint64_t files;  /* in the last one */
     bool is_listing;
     _Atomic unsigned kept_open; /* files of lists */
 };
-void raw_shelf_open(struct raw_shelf *shelf);
+void raw_shelf_open(struct raw_shelf *shelf, struct rocksdb_storage *rocks,
+                    enum storage_space space);
 void raw_shelf_close(struct raw_shelf *shelf);
 /* Lets go of files that RocksDB may have removed: an open one keeps its space on the disk. */
-void raw_shelf_tend(struct rocksdb_storage *rocks);
-void raw_shelf_clear(struct rocksdb_storage *rocks);
+void raw_shelf_tend(struct raw_shelf *shelf);
+void raw_shelf_clear(struct raw_shelf *shelf);
 
 /* The number that RocksDB gives to what files and memory tables there are. */
-uint64_t raw_arrangement(struct rocksdb_storage *rocks);
+uint64_t raw_arrangement(const struct raw_shelf *shelf);
 
 /* For a view that is open. Owner: handle, let go by raw_files_let_go(). NULL: there is none, or it does not pay. */
-struct raw_files *raw_files_for_get(struct rocksdb_storage *rocks);
-/* The same in this arrangement. */
-struct raw_files *raw_files_for_scan(struct rocksdb_storage *rocks, uint64_t arrangement);
+struct raw_files *raw_files_for_get(struct raw_shelf *shelf);
+/* The same in this arrangement. `is_short`: only if there is one, or if it pays by now. */
+struct raw_files *raw_files_for_scan(struct raw_shelf *shelf, uint64_t arrangement, bool is_short);
 void raw_files_hold(struct raw_files *list);
 void raw_files_let_go(struct raw_files *list);
 

@@ -184,9 +184,11 @@ static bool look_in_all(struct raw_shelf *shelf, struct raw_files *list, bytes k
 
 static struct raw_files *list_of(struct rocksdb_storage *rocks, struct raw_view *view)
 {
-    struct raw_files *list = atomic_load_explicit(&view->files, memory_order_acquire);
+    struct raw_files *list = atomic_load_explicit(&view->files[SPACE_BODIES], memory_order_acquire);
 
-    return list ? list : raw_view_keep(view, raw_files_for_get(rocks));
+    return list ? list
+                : raw_view_keep(view, SPACE_BODIES,
+                                raw_files_for_get(&rocks->shelves[SPACE_BODIES]));
 }
 
 bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
@@ -194,11 +196,11 @@ bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
 {
     struct version version;
 
-    if (!view->has_seq || !rocks->graves)
+    if (!view->has_seq || !rocks->shelves[SPACE_BODIES].graves)
         return false;
     struct raw_files *list = list_of(rocks, view);
     if (!list || graves_suspect_any(list->graves, key) ||
-        !look_in_all(&rocks->shelf, list, key, view->seq, &version))
+        !look_in_all(&rocks->shelves[SPACE_BODIES], list, key, view->seq, &version))
         return false;
     if (!version.is_there || version.kind != SST_VALUE) {
         memory_give(version.room);

@@ -1,6 +1,7 @@
-/* Raw: long stretches of documents as they lie in RocksDB's files.
+/* Raw: stretches of documents and of index rows as they lie in RocksDB's files.
  *
- * RocksDB's iterators take a row through four layers; reading the blocks themselves takes a third of that. What a
+ * RocksDB's iterators take a row through four layers; reading the blocks themselves takes a third of that, and to find the
+ * first row of a short stretch a fourth. What a
  * view shows is put together here from the same parts: the sorted files (rocksdb_table.c), and an iterator over the memory
  * tables alone. Rows come from all of them by key. Of the versions of a key that are not younger than the view the
  * youngest counts; if it is a deletion, nothing does.
@@ -27,6 +28,7 @@ enum {
     MEMORY_TABLES = 3, /* ReadTier: nothing but memory tables */
     TRIES_MAX = 4,     /* to see one arrangement of files */
     SOURCES_MAX = 24,  /* files that overlap at one key */
+    LOOK_UPS_MAX = 16, /* of a short scan; an iterator steps over what was deleted for less */
     ROWS_PER_TURN = 4096,
 };
 
@@ -46,14 +48,16 @@ void raw_view_open(struct rocksdb_storage *rocks, struct raw_view *view)
 
 void raw_view_close(struct raw_view *view)
 {
-    raw_files_let_go(atomic_load(&view->files));
+    for (int i = 0; i < SPACE_COUNT; i++)
+        raw_files_let_go(atomic_load(&view->files[i]));
 }
 
-struct raw_files *raw_view_keep(struct raw_view *view, struct raw_files *list)
+struct raw_files *raw_view_keep(struct raw_view *view, enum storage_space space,
+                                struct raw_files *list)
 {
     struct raw_files *other = NULL;
 
-    if (!list || atomic_compare_exchange_strong(&view->files, &other, list))
+    if (!list || atomic_compare_exchange_strong(&view->files[space], &other, list))
         return list;
     raw_files_let_go(list);
     return other;
@@ -71,15 +75,17 @@ struct source {
 };
 
 struct raw_scan {
-    struct rocksdb_storage *rocks;
+    struct raw_shelf *shelf;
     struct raw_view *view;
     bytes start, end;
-    rocksdb_readoptions_t *get_options, *memory_options;
+    struct raw_blocks *blocks; /* of a short one; else NULL */
+    unsigned look_ups;
+    rocksdb_readoptions_t *get_options; /* NULL until they are needed */
+    rocksdb_readoptions_t *memory_options;
     rocksdb_iterator_t *memory;
     struct raw_files *list;
 
     size_t next_file;
-    struct source sources[SOURCES_MAX];
     size_t source_count;
     struct source *given; /* whose row was taken last; it moves on with the next call */
     bool is_memory_given, is_memory_over;
@@ -87,8 +93,10 @@ struct raw_scan {
     bytes alone_upto;
     uint32_t alone_block; /* of that file: all of its rows are below; 0: that is not known */
     bool is_placed, is_done;
-    uint8_t place[FULL_KEY_INLINE_BYTES]; /* see raw_scan_place() */
     size_t place_len;
+    /* From here on it does not begin with zeros. */
+    struct source sources[SOURCES_MAX];
+    uint8_t place[FULL_KEY_INLINE_BYTES]; /* see raw_scan_place() */
 };
 
 static void place_at(struct raw_scan *scan, bytes key, bool is_done)
@@ -102,27 +110,33 @@ static void place_at(struct raw_scan *scan, bytes key, bool is_done)
 /* The list of the view if it is that of the arrangement, or another one. */
 static struct raw_files *list_of(struct raw_scan *scan, uint64_t arrangement)
 {
-    struct raw_files *list = atomic_load(&scan->view->files);
+    const enum storage_space space = scan->shelf->space;
+    struct raw_files *list = atomic_load(&scan->view->files[space]);
+    const bool is_short = scan->blocks != NULL;
 
     if (!list)
-        list = raw_view_keep(scan->view, raw_files_for_scan(scan->rocks, arrangement));
-    if (!list || list->arrangement != arrangement)
-        return raw_files_for_scan(scan->rocks, arrangement);
-    raw_files_hold(list);
+        list = raw_view_keep(scan->view, space,
+                             raw_files_for_scan(scan->shelf, arrangement, is_short));
+    if (list && list->arrangement != arrangement)
+        return raw_files_for_scan(scan->shelf, arrangement, is_short);
+    if (list)
+        raw_files_hold(list);
     return list;
 }
 
 /* Memory tables and files as they are at one moment. */
 static bool pin(struct raw_scan *scan)
 {
-    struct rocksdb_storage *rocks = scan->rocks;
+    struct rocksdb_storage *rocks = scan->shelf->rocks;
 
     for (int i = 0; i < TRIES_MAX; i++) {
-        const uint64_t arrangement = raw_arrangement(rocks);
-        scan->memory = rocksdb_create_iterator_cf(rocks->db, scan->memory_options,
-                                                  rocks->spaces[SPACE_BODIES]);
+        const uint64_t arrangement = raw_arrangement(scan->shelf);
         scan->list = list_of(scan, arrangement);
-        if (scan->list && arrangement != UINT64_MAX && arrangement == raw_arrangement(rocks))
+        if (!scan->list && scan->blocks) /* that does not pay */
+            return false;
+        scan->memory = rocksdb_create_iterator_cf(rocks->db, scan->memory_options,
+                                                  rocks->spaces[scan->shelf->space]);
+        if (scan->list && arrangement != UINT64_MAX && arrangement == raw_arrangement(scan->shelf))
             return true;
         rocksdb_iter_destroy(scan->memory);
         scan->memory = NULL;
@@ -132,21 +146,23 @@ static bool pin(struct raw_scan *scan)
     return false;
 }
 
-struct raw_scan *raw_scan_open(struct rocksdb_storage *rocks, struct raw_view *view, bytes start,
-                               bytes end)
+struct raw_scan *raw_scan_open(struct rocksdb_storage *rocks, struct raw_view *view,
+                               const struct raw_stretch *stretch)
 {
-    if (!view->has_seq || !rocks->graves || start.len > FULL_KEY_INLINE_BYTES)
+    struct raw_shelf *shelf = &rocks->shelves[stretch->space];
+    const bytes start = stretch->start, end = stretch->end;
+
+    if (!view->has_seq || !shelf->graves || start.len > FULL_KEY_INLINE_BYTES)
         return NULL;
-    struct raw_scan *scan = memory_take_zeroed(1, sizeof(*scan));
+    struct raw_scan *scan = memory_take(sizeof(*scan));
     if (!scan)
         return NULL;
-    scan->rocks = rocks;
+    memset(scan, 0, offsetof(struct raw_scan, sources));
+    scan->shelf = shelf;
     scan->view = view;
     scan->start = start;
     scan->end = end;
-    scan->get_options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(scan->get_options, view->snapshot);
-    rocksdb_readoptions_set_fill_cache(scan->get_options, 0);
+    scan->blocks = stretch->is_short ? rocks->blocks : NULL;
     scan->memory_options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_snapshot(scan->memory_options, view->snapshot);
     rocksdb_readoptions_set_read_tier(scan->memory_options, MEMORY_TABLES);
@@ -175,7 +191,8 @@ void raw_scan_close(struct raw_scan *scan)
         rocksdb_iter_destroy(scan->memory);
     raw_files_let_go(scan->list);
     rocksdb_readoptions_destroy(scan->memory_options);
-    rocksdb_readoptions_destroy(scan->get_options);
+    if (scan->get_options)
+        rocksdb_readoptions_destroy(scan->get_options);
     memory_give(scan);
 }
 
@@ -236,15 +253,14 @@ static void drop_passed(struct raw_scan *scan)
 static bool open_file(struct raw_scan *scan, struct raw_file *file)
 {
     struct source *source = &scan->sources[scan->source_count];
-    struct sorted *sorted = scan->source_count < SOURCES_MAX
-                                ? raw_file_take(&scan->rocks->shelf, file)
-                                : NULL;
+    struct sorted *sorted = scan->source_count < SOURCES_MAX ? raw_file_take(scan->shelf, file)
+                                                             : NULL;
 
     if (!sorted)
         return false;
     *source = (struct source){ .sorted = sorted,
                                .last = file->last,
-                               .table = raw_table_open(sorted, scan->end) };
+                               .table = raw_table_open(sorted, scan->end, scan->blocks) };
     sorted_let_go(sorted); /* the table holds it */
     if (!source->table)
         return false;
@@ -300,13 +316,21 @@ static bool is_suspect(const struct raw_scan *scan, bytes key)
 }
 
 /* What RocksDB says of a row that may have been deleted. */
-static bool look_up(const struct raw_scan *scan, bytes key, bool *is_there_out)
+static bool look_up(struct raw_scan *scan, bytes key, bool *is_there_out)
 {
+    const struct rocksdb_storage *rocks = scan->shelf->rocks;
     char *error = NULL;
-    rocksdb_pinnableslice_t *found = rocksdb_get_pinned_cf(scan->rocks->db, scan->get_options,
-                                                           scan->rocks->spaces[SPACE_BODIES],
-                                                           chars_of(key), key.len, &error);
 
+    if (scan->blocks && ++scan->look_ups > LOOK_UPS_MAX)
+        return false;
+    if (!scan->get_options) {
+        scan->get_options = rocksdb_readoptions_create();
+        rocksdb_readoptions_set_snapshot(scan->get_options, scan->view->snapshot);
+        rocksdb_readoptions_set_fill_cache(scan->get_options, 0);
+    }
+    rocksdb_pinnableslice_t *found = rocksdb_get_pinned_cf(rocks->db, scan->get_options,
+                                                           rocks->spaces[scan->shelf->space],
+                                                           chars_of(key), key.len, &error);
     *is_there_out = found != NULL;
     if (found)
         rocksdb_pinnableslice_destroy(found);
@@ -474,36 +498,40 @@ enum raw_step raw_scan_next(struct raw_scan *scan, bytes *key_out, bytes *value_
 
 /* ---- deletions ------------------------------------------------------------------------------------ */
 
-static uint64_t property(struct rocksdb_storage *rocks, const char *name)
+static uint64_t property(const struct raw_shelf *shelf, const char *name)
 {
     uint64_t value = UINT64_MAX;
 
-    rocksdb_property_int_cf(rocks->db, rocks->spaces[SPACE_BODIES], name, &value);
+    rocksdb_property_int_cf(shelf->rocks->db, shelf->rocks->spaces[shelf->space], name, &value);
     return value;
 }
 
 /* Opening has written everything that was in the log to files; if not, nothing is known. */
 void raw_begin(struct rocksdb_storage *rocks)
 {
-    rocks->graves = graves_open(property(rocks, "rocksdb.num-entries-active-mem-table") == 0 &&
-                                property(rocks, "rocksdb.num-immutable-mem-table") == 0);
+    for (int i = SPACE_ROWS; i < SPACE_COUNT; i++) {
+        struct raw_shelf *shelf = &rocks->shelves[i];
+        shelf->graves = graves_open(property(shelf, "rocksdb.num-entries-active-mem-table") == 0 &&
+                                    property(shelf, "rocksdb.num-immutable-mem-table") == 0);
+    }
+    rocks->blocks = raw_blocks_open();
 }
 
-/* If the memory table of documents holds fewer rows than were written since the last turn, it is a younger one, and
+/* If the memory table of the space holds fewer rows than were written since the last turn, it is a younger one, and
  * what was added before that turn is in older ones. If there are no older ones any more, it is in files. */
-static void turn(struct rocksdb_storage *rocks)
+static void turn(struct raw_shelf *shelf)
 {
-    rocks->bodies_asked_at = rocks->bodies_written;
-    if (property(rocks, "rocksdb.num-entries-active-mem-table") >= rocks->bodies_written ||
-        property(rocks, "rocksdb.num-immutable-mem-table") != 0)
+    shelf->asked_at = shelf->written;
+    if (property(shelf, "rocksdb.num-entries-active-mem-table") >= shelf->written ||
+        property(shelf, "rocksdb.num-immutable-mem-table") != 0)
         return;
-    graves_turn(rocks->graves);
-    rocks->bodies_written = rocks->bodies_asked_at = 0;
+    graves_turn(shelf->graves);
+    shelf->written = shelf->asked_at = 0;
 }
 
-void raw_turn(struct rocksdb_storage *rocks, size_t rows)
+void raw_turn(struct raw_shelf *shelf, size_t rows)
 {
-    if (rocks->bodies_written - rocks->bodies_asked_at >= ROWS_PER_TURN)
-        turn(rocks);
-    rocks->bodies_written += rows;
+    if (shelf->written - shelf->asked_at >= ROWS_PER_TURN)
+        turn(shelf);
+    shelf->written += rows;
 }

@@ -1,4 +1,4 @@
-/* Documents, read from RocksDB's files without it. Private to the backend. */
+/* Documents and index rows, read from RocksDB's files without it. Private to the backend. */
 #ifndef STORAGE_ROCKSDB_RAW_H
 #define STORAGE_ROCKSDB_RAW_H
 
@@ -7,15 +7,17 @@
 /* A snapshot, and the files that it is read from where RocksDB is not asked. */
 struct raw_view {
     rocksdb_snapshot_t const *snapshot;
-    uint64_t seq;                      /* of the last commit that it shows */
-    bool has_seq;                      /* else it cannot be read this way */
-    _Atomic(struct raw_files *) files; /* NULL until they are needed */
+    uint64_t seq;                                   /* of the last commit that it shows */
+    bool has_seq;                                   /* else it cannot be read this way */
+    _Atomic(struct raw_files *) files[SPACE_COUNT]; /* NULL until they are needed */
 };
 void raw_view_open(struct rocksdb_storage *rocks, struct raw_view *view);
 void raw_view_close(struct raw_view *view);
 
-/* Gives it a list of files, which is its own from now on, if it has none. Returns the one that it has; borrowed. */
-struct raw_files *raw_view_keep(struct raw_view *view, struct raw_files *list);
+/* Gives it a list of files of a space, which is its own from now on, if it has none. Returns the one that it has;
+ * borrowed. */
+struct raw_files *raw_view_keep(struct raw_view *view, enum storage_space space,
+                                struct raw_files *list);
 
 /* False: RocksDB has to be asked. Else the row is there. The value is given back by raw_value_release(). */
 bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
@@ -24,9 +26,15 @@ bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
 bool raw_value_release(struct storage_value *value);
 
 struct raw_scan;
-/* Rows of SPACE_BODIES with start <= key < end, both borrowed. Owner: handle. NULL if an iterator has to do it. */
-struct raw_scan *raw_scan_open(struct rocksdb_storage *rocks, struct raw_view *view, bytes start,
-                               bytes end);
+/* Rows of a space with start <= key < end, both borrowed. Owner: handle. NULL if an iterator has to do it.
+ * `is_short`: there are few of them, or it is not known; what is read again and again is kept. */
+struct raw_stretch {
+    enum storage_space space;
+    bytes start, end;
+    bool is_short;
+};
+struct raw_scan *raw_scan_open(struct rocksdb_storage *rocks, struct raw_view *view,
+                               const struct raw_stretch *stretch);
 void raw_scan_close(struct raw_scan *scan);
 /* Jumps to `key`, or to the first one behind it. */
 void raw_scan_seek(struct raw_scan *scan, bytes key);
@@ -38,8 +46,8 @@ bytes raw_scan_place(const struct raw_scan *scan, bool *is_done_out);
 
 /* When the database has been opened for writing. */
 void raw_begin(struct rocksdb_storage *rocks);
-/* So many rows of SPACE_BODIES are about to be written. Forgets deletions that have reached files, now and then; by the
+/* So many rows of the space are about to be written. Forgets deletions that have reached files, now and then; by the
  * thread that commits. */
-void raw_turn(struct rocksdb_storage *rocks, size_t rows);
+void raw_turn(struct raw_shelf *shelf, size_t rows);
 
 #endif

@@ -1,7 +1,7 @@
 /* RocksDB reads: views, gets and scans.
  *
- * Long scans of documents and gets of single ones read the files themselves (rocksdb_raw.c, rocksdb_get.c) as far as
- * they can.
+ * Scans of index rows, long scans of documents and gets of single ones read the files themselves (rocksdb_raw.c,
+ * rocksdb_get.c) as far as they can.
  *
  * A get takes no memory of ours for short keys; the value stays pinned where RocksDB has it. A view
  * is a snapshot with the read options that name it. A scan is an iterator that knows its bounds, so
@@ -140,6 +140,12 @@ static void open_iterator(struct rocksdb_scan *scan)
                                                 scan->rocks->spaces[scan->space]);
 }
 
+/* May the files be read for it? Short scans of documents mostly seek from one to another. */
+static bool is_raw(enum storage_space space, const struct storage_range *range)
+{
+    return !range->is_reverse && (space == SPACE_ROWS || (space == SPACE_BODIES && range->is_bulk));
+}
+
 status rocks_scan_open(struct storage *storage, struct storage_view *view, struct row_address where,
                        const struct storage_range *range, struct storage_scan **out)
 {
@@ -169,9 +175,12 @@ status rocks_scan_open(struct storage *storage, struct storage_view *view, struc
     scan->space = where.space;
     scan->iterator = NULL;
     scan->raw = NULL;
-    if (view != NULL && range->is_bulk && !range->is_reverse && where.space == SPACE_BODIES)
-        scan->raw = raw_scan_open(rocks, &view->raw, full_key_bytes(&scan->start),
-                                  full_key_bytes(&scan->end));
+    if (view != NULL && is_raw(where.space, range))
+        scan->raw = raw_scan_open(rocks, &view->raw,
+                                  &(struct raw_stretch){ .space = where.space,
+                                                         .start = full_key_bytes(&scan->start),
+                                                         .end = full_key_bytes(&scan->end),
+                                                         .is_short = !range->is_bulk });
     if (scan->raw == NULL)
         open_iterator(scan);
     *out = &scan->base;

@@ -14,6 +14,8 @@
 
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { RANGES_MAX = 64 };
@@ -187,6 +189,28 @@ bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out)
     return true;
 }
 
+bool sorted_seek(const struct sorted *sorted, bytes key, uint32_t *out)
+{
+    const uint32_t count = sorted->index.count;
+    uint64_t head[2];
+
+    *out = 0;
+    if (count == 0)
+        return true;
+    if (!bytes_starts_with(key, sorted->prefix)) {
+        *out = bytes_compare(key, sorted->prefix) > 0 ? count : 0;
+        return true;
+    }
+    read_head(bytes_from(key, sorted->prefix.len), head);
+    const uint32_t at = find_block(sorted, head);
+    struct sst_blocks alike = { at, at };
+    /* Those with the same head are told apart by their whole keys. */
+    for (uint32_t step = 1; alike.high < count && !is_below(head, sorted->blocks[alike.high].head);
+         step *= 2)
+        alike.high = count - alike.high > step ? alike.high + step : count;
+    return sst_index_find(&sorted->index, key, alike, out);
+}
+
 /* ---- opening -------------------------------------------------------------------------------------- */
 
 /* The blocks that we care for beside the rows. */
@@ -290,6 +314,8 @@ struct sorted *sorted_open(const char *path)
     if (!sorted)
         return NULL;
     atomic_store(&sorted->holders, 1);
+    const char *name = strrchr(path, '/');
+    sorted->number = strtoull(name ? name + 1 : path, NULL, 10);
     /* Nobody wants to know when a file was read last; only its owner may say so. */
     sorted->file = open(path, O_RDONLY | O_CLOEXEC | O_NOATIME);
     if (sorted->file < 0)

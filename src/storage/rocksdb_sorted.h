@@ -15,8 +15,9 @@ struct sorted_block {
 /* Does not change once it is open, so that any number of threads may read it. Shared by its holders. */
 struct sorted {
     int file;
+    uint64_t number; /* in its name; no other file ever has the same */
     struct sst_index index;
-    /* The same index once more for gets: the blocks, and the heads of every SORTED_STRIDE-th of them. */
+    /* The same index once more, for searches: the blocks, and the heads of every SORTED_STRIDE-th of them. */
     bytes prefix;
     struct sorted_block *blocks;
     struct sorted_head {
@@ -46,6 +47,9 @@ struct sorted_hit {
 };
 enum { SORTED_PORTIONS = 256 };
 bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out);
+/* The first block that may hold `key` or what comes behind it, by its number; how many there are if there is none. False if
+ * that cannot be told. */
+bool sorted_seek(const struct sorted *sorted, bytes key, uint32_t *out);
 bool sorted_read(const struct sorted *sorted, uint64_t offset, uint8_t *out, size_t len);
 
 #endif

@@ -24,7 +24,8 @@ static status remove_unused_files(struct rocksdb_storage *rocks)
 {
     char *error = NULL;
 
-    raw_shelf_clear(rocks);
+    for (int i = 0; i < SPACE_COUNT; i++)
+        raw_shelf_clear(&rocks->shelves[i]);
     rocksdb_disable_file_deletions(rocks->db, &error);
     if (error == NULL)
         rocksdb_enable_file_deletions(rocks->db, 0, &error);
@@ -75,8 +76,7 @@ status rocks_drop_range(struct storage *storage, struct row_address where, bytes
                                         (const char *)last.data, last.len, &error);
         trash_empty(rocks);
     }
-    if (where.space == SPACE_BODIES)
-        raw_shelf_clear(rocks);
+    raw_shelf_clear(&rocks->shelves[where.space]);
     full_key_release(&full_start);
     full_key_release(&full_end);
     return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "drop_range", error);

@@ -2,12 +2,15 @@
 #ifndef STORAGE_ROCKSDB_TABLE_H
 #define STORAGE_ROCKSDB_TABLE_H
 
+#include "storage/rocksdb_blocks.h"
 #include "storage/rocksdb_sorted.h"
 
 struct table;
 
-/* Rows up to `end`, which is borrowed; the file is held. Owner: handle. NULL if it cannot be read this way. */
-struct table *raw_table_open(struct sorted *sorted, bytes end);
+/* Rows up to `end`, which is borrowed; the file is held. Owner: handle. NULL if there is no memory.
+ * With `blocks` (may be NULL; borrowed) few rows are expected: what is read begins with one block, and unpacked blocks are
+ * looked for there first. */
+struct table *raw_table_open(struct sorted *sorted, bytes end, struct raw_blocks *blocks);
 void raw_table_close(struct table *table);
 /* Keys are without the number behind them here. The next row is the first one that is not below `key`. */
 bool raw_table_seek(struct table *table, bytes key);

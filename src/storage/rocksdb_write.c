@@ -15,13 +15,13 @@
 struct storage_batch {
     struct steps steps;
     rocksdb_writebatch_t *writes; /* the commit's; empty before and after */
-    /* What it deletes of SPACE_BODIES. */
+    /* What it deletes, in spaces whose files are read without RocksDB. */
     struct buried {
         struct grave *items;
         size_t count, room;
-        size_t keys; /* of them; the others are ranges */
-    } buried;
-    /* Keys that it writes there. */
+    } buried[SPACE_COUNT];
+    size_t rows[SPACE_COUNT]; /* that it writes, or deletes by their keys */
+    /* Keys that it writes in SPACE_BODIES. */
     struct born {
         uint64_t *hashes;
         size_t count, room;
@@ -44,14 +44,24 @@ static void forget_buried(struct buried *buried)
         if (!buried->items[i].hash)
             memory_give((void *)(uintptr_t)buried->items[i].start.data);
     }
-    buried->count = buried->keys = 0;
+    buried->count = 0;
+}
+
+static void forget_rows(struct storage_batch *batch)
+{
+    for (int i = 0; i < SPACE_COUNT; i++) {
+        forget_buried(&batch->buried[i]);
+        batch->rows[i] = 0;
+    }
+    batch->born.count = 0;
 }
 
 void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
 {
     (void)storage;
-    forget_buried(&batch->buried);
-    memory_give(batch->buried.items);
+    forget_rows(batch);
+    for (int i = 0; i < SPACE_COUNT; i++)
+        memory_give(batch->buried[i].items);
     memory_give(batch->born.hashes);
     steps_release(&batch->steps);
     rocksdb_writebatch_destroy(batch->writes);
@@ -61,8 +71,7 @@ void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
 void rocks_batch_clear(struct storage *storage, struct storage_batch *batch)
 {
     (void)storage;
-    forget_buried(&batch->buried);
-    batch->born.count = 0;
+    forget_rows(batch);
     steps_clear(&batch->steps);
 }
 
@@ -91,6 +100,7 @@ void rocks_put(struct storage *storage, struct storage_batch *batch, struct row_
 
     (void)storage;
     full_key_make(&full, where.partition, key);
+    batch->rows[where.space]++;
     if (where.space == SPACE_BODIES)
         bear(&batch->born, grave_hash(full_key_bytes(&full)));
     steps_add(&batch->steps, STEP_PUT, where.space, full_key_bytes(&full), value);
@@ -106,7 +116,6 @@ static void bury(struct buried *buried, struct grave grave)
         buried->items = more;
         buried->room = room;
     }
-    buried->keys += grave.hash != 0;
     buried->items[buried->count++] = grave;
 }
 
@@ -129,8 +138,10 @@ void rocks_delete(struct storage *storage, struct storage_batch *batch, struct r
 
     (void)storage;
     full_key_make(&full, where.partition, key);
-    if (where.space == SPACE_BODIES)
-        bury(&batch->buried, (struct grave){ .hash = grave_hash(full_key_bytes(&full)) });
+    batch->rows[where.space]++;
+    if (where.space != SPACE_META)
+        bury(&batch->buried[where.space],
+             (struct grave){ .hash = grave_hash(full_key_bytes(&full)) });
     steps_add(&batch->steps, STEP_DELETE, where.space, full_key_bytes(&full), BYTES_NONE);
     full_key_release(&full);
 }
@@ -144,8 +155,9 @@ void rocks_delete_range(struct storage *storage, struct storage_batch *batch,
     (void)storage;
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
-    if (where.space == SPACE_BODIES)
-        bury_range(&batch->buried, full_key_bytes(&full_start), full_key_bytes(&full_end));
+    if (where.space != SPACE_META)
+        bury_range(&batch->buried[where.space], full_key_bytes(&full_start),
+                   full_key_bytes(&full_end));
     steps_add(&batch->steps, STEP_DELETE_RANGE, where.space, full_key_bytes(&full_start),
               full_key_bytes(&full_end));
     full_key_release(&full_start);
@@ -166,11 +178,14 @@ void rocks_add(struct storage *storage, struct storage_batch *batch, struct row_
 /* Before anybody can see the commit: see rocksdb_graves.h. */
 static void note_rows(struct rocksdb_storage *rocks, const struct storage_batch *batch)
 {
-    raw_turn(rocks, batch->born.count + batch->buried.keys);
+    for (int space = SPACE_ROWS; space < SPACE_COUNT; space++) {
+        const struct buried *buried = &batch->buried[space];
+        raw_turn(&rocks->shelves[space], batch->rows[space]);
+        for (size_t i = 0; i < buried->count; i++)
+            graves_add(rocks->shelves[space].graves, &buried->items[i]);
+    }
     for (size_t i = 0; i < batch->born.count; i++)
-        graves_add_written(rocks->graves, batch->born.hashes[i]);
-    for (size_t i = 0; i < batch->buried.count; i++)
-        graves_add(rocks->graves, &batch->buried.items[i]);
+        graves_add_written(rocks->shelves[SPACE_BODIES].graves, batch->born.hashes[i]);
 }
 
 status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena)
@@ -190,7 +205,8 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
     ahead_committed(rocks);
     rocksdb_writebatch_clear(batch->writes);
     if (error == NULL) {
-        raw_shelf_tend(rocks);
+        for (int i = SPACE_ROWS; i < SPACE_COUNT; i++)
+            raw_shelf_tend(&rocks->shelves[i]);
         return STATUS_OK;
     }
     atomic_store(&rocks->is_failed, true);

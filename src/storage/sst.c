@@ -219,34 +219,64 @@ bool sst_walk_seek(struct sst_walk *walk, bytes content, bytes key)
     return true;
 }
 
+/* Copies `len` bytes; behind `to` there is room for a piece more, and `from` may be read up to `end`. Keys are short: pieces of
+ * one size take less than to find out how much there is. */
+static void copy_key(uint8_t *to, const uint8_t *from, const uint8_t *end, size_t len)
+{
+    if ((size_t)(end - from) < len + SST_PIECE_BYTES) {
+        memcpy(to, from, len);
+        return;
+    }
+    for (size_t i = 0; i < len; i += SST_PIECE_BYTES)
+        memcpy(to + i, from + i, SST_PIECE_BYTES);
+}
+
 /* The key of which `rest` is new and the beginning is that of the last one. */
 static bool join_key(struct sst_walk *walk, size_t shared, bytes rest, bytes *out)
 {
-    if (shared > walk->last.len || shared + rest.len > sizeof(walk->key))
+    if (shared > walk->last.len || shared + rest.len > SST_KEY_BYTES_MAX)
         return false;
-    memmove(walk->key, walk->last.data, shared);
-    memcpy(walk->key + shared, rest.data, rest.len);
+    if (walk->last.data != walk->key)
+        copy_key(walk->key, walk->last.data, walk->end, shared);
+    copy_key(walk->key + shared, rest.data, walk->end, rest.len);
     *out = bytes_of(walk->key, shared + rest.len);
     return true;
+}
+
+/* What stands before an entry; mostly each number has one byte. */
+struct entry {
+    uint64_t shared, rest, len;
+};
+
+static bool take_entry(const uint8_t **at, const uint8_t *end, struct entry *out)
+{
+    const uint8_t *head = *at;
+
+    if (end - head >= 3 && (head[0] | head[1] | head[2]) < 0x80) {
+        *out = (struct entry){ head[0], head[1], head[2] };
+        *at += 3;
+        return true;
+    }
+    return take_number(at, end, &out->shared) && take_number(at, end, &out->rest) &&
+           take_number(at, end, &out->len);
 }
 
 enum sst_step sst_walk_next(struct sst_walk *walk, bytes *key_out, bytes *value_out)
 {
     const uint8_t *at = walk->at, *end = walk->end;
-    uint64_t shared, rest, len;
+    struct entry entry;
 
     if (at == end)
         return SST_END;
-    if (!take_number(&at, end, &shared) || !take_number(&at, end, &rest) ||
-        !take_number(&at, end, &len) || rest > (uint64_t)(end - at) ||
-        len > (uint64_t)(end - at) - rest)
+    if (!take_entry(&at, end, &entry) || entry.rest > (uint64_t)(end - at) ||
+        entry.len > (uint64_t)(end - at) - entry.rest)
         return SST_BROKEN;
-    *key_out = bytes_of(at, (size_t)rest);
-    if (shared && !join_key(walk, (size_t)shared, *key_out, key_out))
+    *key_out = bytes_of(at, (size_t)entry.rest);
+    if (entry.shared && !join_key(walk, (size_t)entry.shared, *key_out, key_out))
         return SST_BROKEN;
-    *value_out = bytes_of(at + rest, (size_t)len);
+    *value_out = bytes_of(at + entry.rest, (size_t)entry.len);
     walk->last = *key_out;
-    walk->at = at + rest + len;
+    walk->at = at + entry.rest + entry.len;
     return SST_ENTRY;
 }
 
@@ -290,9 +320,10 @@ bool sst_index_at(const struct sst_index *index, uint32_t number, bytes *key_out
                       bytes_read_u32_low_first(index->starts + ((size_t)number + 1) * 4));
 }
 
-bool sst_index_find(const struct sst_index *index, bytes key, uint32_t *out)
+bool sst_index_find(const struct sst_index *index, bytes key, struct sst_blocks among,
+                    uint32_t *out)
 {
-    uint32_t low = 0, high = index->count;
+    uint32_t low = among.low, high = among.high;
     struct sst_place place;
     bytes last;
 

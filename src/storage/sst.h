@@ -11,6 +11,7 @@ enum {
     SST_TRAILER_BYTES = 5, /* behind each block: how it is packed, and its checksum */
     SST_SEQ_BYTES = 8,     /* behind each key of a row */
     SST_KEY_BYTES_MAX = 512,
+    SST_PIECE_BYTES = 16,
     SST_BLOCK_BYTES_MAX = 64 << 20,
 };
 
@@ -39,7 +40,8 @@ bool sst_content_part(bytes stored, uint8_t *room, size_t len, bytes *out);
 /* The entries of a block, one after the other. */
 struct sst_walk {
     const uint8_t *at, *end;
-    uint8_t key[SST_KEY_BYTES_MAX]; /* of an entry that shares its beginning with the one before */
+    /* Of an entry that shares its beginning with the one before; copied in pieces, so there is room behind it. */
+    uint8_t key[SST_KEY_BYTES_MAX + SST_PIECE_BYTES];
     bytes last;
 };
 enum sst_step { SST_ENTRY, SST_END, SST_BROKEN };
@@ -65,8 +67,13 @@ struct sst_index {
 bool sst_index_begin(struct sst_index *index, bytes content, bool has_seq);
 bool sst_index_at(const struct sst_index *index, uint32_t number, bytes *key_out,
                   struct sst_place *place_out);
-/* The first block that may hold `key` or what comes behind it; `count` if there is none. */
-bool sst_index_find(const struct sst_index *index, bytes key, uint32_t *out);
+/* The first block that may hold `key` or what comes behind it; `count` if there is none. It is known to be one of those
+ * from `low` to `high`. */
+struct sst_blocks {
+    uint32_t low, high;
+};
+bool sst_index_find(const struct sst_index *index, bytes key, struct sst_blocks among,
+                    uint32_t *out);
 
 /* What is told about a file in its own block. */
 struct sst_facts {
@@ -79,11 +86,7 @@ bool sst_read_facts(bytes content, struct sst_facts *out);
 enum sst_kind { SST_DELETED = 0, SST_VALUE = 1, SST_DELETED_ONCE = 7 };
 static inline uint64_t sst_seq_and_kind(const uint8_t *at)
 {
-    uint64_t number = 0;
-
-    for (int i = SST_SEQ_BYTES; i-- > 0;)
-        number = number << 8 | at[i];
-    return number;
+    return (uint64_t)bytes_read_u32_low_first(at + 4) << 32 | bytes_read_u32_low_first(at);
 }
 
 #endif

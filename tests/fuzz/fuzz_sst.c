@@ -37,7 +37,9 @@ static void search(bytes content, bool has_seq)
 
     if (!sst_index_begin(&index, content, has_seq))
         return;
-    if (sst_index_find(&index, BYTES_LITERAL("key"), &found) && found > index.count)
+    if (sst_index_find(&index, BYTES_LITERAL("key"), (struct sst_blocks){ 0, index.count },
+                       &found) &&
+        found > index.count)
         abort();
     for (uint32_t i = 0; i < index.count && i < 1000; i++)
         (void)sst_index_at(&index, i, &key, &place);

@@ -1,5 +1,4 @@
-/* Long scans and gets that read RocksDB's files themselves, against its own over the same view: with flushes,
- * compactions, deletions in memory and in files, deleted ranges, keys that come back, and while somebody writes. */
+/* Scans and gets that read RocksDB's files themselves, against its own over the same view: with flushes, compactions, deletions in memory and in files, deleted ranges, keys that come back, and while somebody writes. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,8 +10,10 @@
 /* Of all keys the last ones are written once, and only deleted by a range that begins before them. */
 enum { KEYS = 400, QUIET_KEYS = 200, ROWS_PER_COMMIT = 150 };
 
-/* What a reader of files has had to do. */
+/* What is read, and what a reader of files has had to do. */
 struct seen {
+    enum storage_space space;
+    bool is_short;
     uint64_t rows, lost, refused;
     uint64_t found, asked; /* by gets */
 };
@@ -22,8 +23,9 @@ static void put_key(char out[16], uint64_t n)
     snprintf(out, 16, "k%05u", (unsigned)n);
 }
 
-static void commit_some(struct fixture *f, struct random *random)
+static void commit_some(struct fixture *f, struct random *random, enum storage_space space)
 {
+    const struct row_address where = fixture_at(space);
     char key[16], end[16], value[64];
     const uint64_t first = random_below(random, KEYS);
 
@@ -34,49 +36,64 @@ static void commit_some(struct fixture *f, struct random *random)
         snprintf(value, sizeof(value), "%llu temperature temperature",
                  (unsigned long long)random_next(random));
         if (random_chance(random, 60))
-            fixture_put(f, fixture_at(SPACE_BODIES), key, value);
+            fixture_put(f, where, key, value);
         else
-            fixture_delete(f, fixture_at(SPACE_BODIES), key);
+            fixture_delete(f, where, key);
     }
     if (random_chance(random, 4)) {
         put_key(key, first);
         put_key(end, first + random_below(random, 30));
-        fixture_delete_range(f, fixture_at(SPACE_BODIES), key, end);
+        fixture_delete_range(f, where, key, end);
     }
     fixture_commit(f);
 }
 
-static void flush(struct fixture *f)
+static void flush_space(struct fixture *f, enum storage_space space)
 {
     struct rocksdb_storage *rocks = rocksdb_of(f->storage);
     rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
     char *error = NULL;
 
-    rocksdb_flush_cf(rocks->db, options, rocks->spaces[SPACE_BODIES], &error);
+    rocksdb_flush_cf(rocks->db, options, rocks->spaces[space], &error);
     rocksdb_flushoptions_destroy(options);
     CHECK(error == NULL);
     /* Nothing is in memory tables now, and it is the committing thread that says so. */
     for (int i = 0; i < 2; i++)
-        graves_turn(rocks->graves);
+        graves_turn(rocks->shelves[space].graves);
+}
+
+static void flush(struct fixture *f)
+{
+    flush_space(f, SPACE_BODIES);
+}
+
+static void compact_space(struct fixture *f, enum storage_space space)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+
+    rocksdb_compact_range_cf(rocks->db, rocks->spaces[space], NULL, 0, NULL, 0);
 }
 
 static void compact(struct fixture *f)
 {
-    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
-
-    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], NULL, 0, NULL, 0);
+    compact_space(f, SPACE_BODIES);
 }
 
-static void put_and_flush_all(struct fixture *f)
+static void put_and_flush_space(struct fixture *f, enum storage_space space)
 {
     char key[16];
 
     for (uint64_t n = 0; n < KEYS + QUIET_KEYS; n++) {
         put_key(key, n);
-        fixture_put(f, fixture_at(SPACE_BODIES), key, "value");
+        fixture_put(f, fixture_at(space), key, "value");
     }
     fixture_commit(f);
-    flush(f);
+    flush_space(f, space);
+}
+
+static void put_and_flush_all(struct fixture *f)
+{
+    put_and_flush_space(f, SPACE_BODIES);
 }
 
 /* How many of a thousand steps are what is not a commit. */
@@ -84,16 +101,54 @@ struct habit {
     uint64_t flushes, compactions;
 };
 
-static void step(struct fixture *f, struct random *random, const struct habit *habit)
+static void step(struct fixture *f, struct random *random, const struct habit *habit,
+                 enum storage_space space)
 {
     const uint64_t dice = random_below(random, 1000);
 
     if (dice < habit->flushes)
-        flush(f);
+        flush_space(f, space);
     else if (dice < habit->flushes + habit->compactions)
-        compact(f);
+        compact_space(f, space);
     else
-        commit_some(f, random);
+        commit_some(f, random, space);
+}
+
+/* RocksDB's own way over a view. */
+struct rival {
+    rocksdb_readoptions_t *options;
+    rocksdb_iterator_t *rows;
+};
+
+static struct rival rival_open(struct fixture *f, struct storage_view *view,
+                               enum storage_space space, bytes start)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    struct rival rival = { .options = rocksdb_readoptions_create() };
+
+    rocksdb_readoptions_set_snapshot(rival.options, ((struct raw_view *)view)->snapshot);
+    rival.rows = rocksdb_create_iterator_cf(rocks->db, rival.options, rocks->spaces[space]);
+    rocksdb_iter_seek(rival.rows, (const char *)start.data, start.len);
+    return rival;
+}
+
+static bool rival_next(struct rival *rival, bytes *key_out, bytes *value_out)
+{
+    size_t len;
+
+    if (!rocksdb_iter_valid(rival->rows))
+        return false;
+    const char *key = rocksdb_iter_key(rival->rows, &len);
+    *key_out = bytes_of(key, len);
+    const char *value = rocksdb_iter_value(rival->rows, &len);
+    *value_out = bytes_of(value, len);
+    return full_key_partition(*key_out) == 7;
+}
+
+static void rival_close(struct rival *rival)
+{
+    rocksdb_iter_destroy(rival->rows);
+    rocksdb_readoptions_destroy(rival->options);
 }
 
 /* Both ways over the view give the same rows, from the same place. */
@@ -101,39 +156,39 @@ static void compare(struct fixture *f, struct storage_view *view, const char *st
                     struct seen *seen)
 {
     struct rocksdb_storage *rocks = rocksdb_of(f->storage);
-    const struct storage_range range = { .start = bytes_of_text("k") };
-    struct full_key first, end;
-    struct storage_scan *rows;
+    struct full_key first, end, target;
     bytes key, value, raw_key = BYTES_NONE, raw_value = BYTES_NONE;
     enum raw_step raw_step;
 
+    seen->space = seen->space ? seen->space : SPACE_BODIES;
     full_key_make(&first, 7, bytes_of_text("k"));
     full_key_make_end(&end, 7, BYTES_NONE);
-    struct raw_scan *raw = raw_scan_open(rocks, (struct raw_view *)view, full_key_bytes(&first),
-                                         full_key_bytes(&end));
+    full_key_make(&target, 7, bytes_of_text(start ? start : "k"));
+    struct raw_scan *raw = raw_scan_open(rocks, (struct raw_view *)view,
+                                         &(struct raw_stretch){ .space = seen->space,
+                                                                .start = full_key_bytes(&first),
+                                                                .end = full_key_bytes(&end),
+                                                                .is_short = seen->is_short });
     seen->refused += raw == NULL;
     if (raw) {
-        CHECK_OK(storage_scan_open(f->storage, view, fixture_at(SPACE_BODIES), &range, &rows));
-        if (start) {
-            struct full_key target;
-            full_key_make(&target, 7, bytes_of_text(start));
+        struct rival rival = rival_open(f, view, seen->space, full_key_bytes(&target));
+        if (start)
             raw_scan_seek(raw, full_key_bytes(&target));
-            full_key_release(&target);
-            storage_scan_seek(rows, bytes_of_text(start));
-        }
         while ((raw_step = raw_scan_next(raw, &raw_key, &raw_value)) == RAW_ROW) {
-            CHECK(storage_scan_next(rows, &key, &value));
-            CHECK_BYTES(full_key_rest(raw_key), key, "");
+            CHECK(rival_next(&rival, &key, &value));
+            CHECK_BYTES(raw_key, key, "");
             CHECK_BYTES(raw_value, value, "");
+            rocksdb_iter_next(rival.rows);
             seen->rows++;
         }
         seen->lost += raw_step == RAW_LOST;
-        CHECK(raw_step == RAW_LOST || !storage_scan_next(rows, &key, &value));
-        storage_scan_close(rows);
+        CHECK(raw_step == RAW_LOST || !rival_next(&rival, &key, &value));
+        rival_close(&rival);
     }
     raw_scan_close(raw);
     full_key_release(&first);
     full_key_release(&end);
+    full_key_release(&target);
 }
 
 /* Is what the files say of a key what RocksDB says? */
@@ -199,7 +254,7 @@ TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
         fixture_open(&f, FIXTURE_ROCKSDB);
         put_and_flush_all(&f);
         for (int i = 0; i < 400; i++) {
-            step(&f, &random, habit);
+            step(&f, &random, habit, SPACE_BODIES);
             if (i % 137 == 5) {
                 storage_view_close(f.storage, old);
                 CHECK_OK(storage_view_open(f.storage, &old));
@@ -270,7 +325,9 @@ TEST(storage, rocksdb_files_read_directly_know_what_was_deleted_when_they_were_l
     CHECK_OK(storage_view_open(f.storage, &view));
     compare(&f, view, NULL, &seen);
     for (int i = 0; i < 2; i++)
-        graves_turn(rocksdb_of(f.storage)->graves); /* as if they were in files by now */
+        graves_turn(rocksdb_of(f.storage)
+                        ->shelves[SPACE_BODIES]
+                        .graves); /* as if they were in files by now */
     compare(&f, view, NULL, &seen);
     storage_view_close(f.storage, view);
     fixture_close(&f);
@@ -370,12 +427,12 @@ TEST(storage, rocksdb_files_that_were_listed_before_deletions_were_forgotten_are
     fixture_delete(&f, fixture_at(SPACE_BODIES), "k00002");
     fixture_put(&f, fixture_at(SPACE_BODIES), "k00001", "another value");
     fixture_commit(&f);
-    struct raw_files *before = rocksdb_of(f.storage)->shelf.newest;
+    struct raw_files *before = rocksdb_of(f.storage)->shelves[SPACE_BODIES].newest;
     CHECK(before != NULL);
     flush(&f);
     CHECK(!finds(&f, 2) && !finds(&f, 1));
     CHECK(warm_up(&f));
-    CHECK(rocksdb_of(f.storage)->shelf.newest != before);
+    CHECK(rocksdb_of(f.storage)->shelves[SPACE_BODIES].newest != before);
     CHECK(!finds(&f, 2) && finds(&f, 1));
     fixture_close(&f);
 }
@@ -388,11 +445,12 @@ TEST(storage, rocksdb_files_that_were_listed_before_a_turn_are_not_asked_by_new_
     fixture_open(&f, FIXTURE_ROCKSDB);
     put_and_flush_all(&f);
     CHECK(warm_up(&f));
-    graves_turn(rocksdb_of(f.storage)->graves); /* nothing is in memory tables */
+    graves_turn(
+        rocksdb_of(f.storage)->shelves[SPACE_BODIES].graves); /* nothing is in memory tables */
     fixture_delete(&f, fixture_at(SPACE_BODIES), "k00002");
     fixture_put(&f, fixture_at(SPACE_BODIES), "k00001", "another value");
     fixture_commit(&f);
-    CHECK(rocksdb_of(f.storage)->shelf.newest != NULL);
+    CHECK(rocksdb_of(f.storage)->shelves[SPACE_BODIES].newest != NULL);
     CHECK(!finds(&f, 2) && !finds(&f, 1));
     CHECK(warm_up(&f));
     CHECK(!finds(&f, 2) && !finds(&f, 1) && finds(&f, 3));
@@ -438,7 +496,7 @@ TEST(storage, rocksdb_files_that_are_too_many_to_stay_open_are_read_by_scans_onl
 
     fixture_open(&f, FIXTURE_ROCKSDB);
     put_and_flush_all(&f);
-    _Atomic unsigned *kept_open = &rocksdb_of(f.storage)->shelf.kept_open;
+    _Atomic unsigned *kept_open = &rocksdb_of(f.storage)->shelves[SPACE_BODIES].kept_open;
     atomic_fetch_add(kept_open, 1u << 20);
     CHECK(!warm_up(&f));
     CHECK_OK(storage_view_open(f.storage, &view));
@@ -465,11 +523,11 @@ TEST(storage, rocksdb_files_that_are_gone_are_let_go_with_the_next_commit)
     compare_get(&f, old, 5, &seen);
     fixture_delete(&f, fixture_at(SPACE_BODIES), "k00005");
     fixture_commit(&f);
-    CHECK(rocksdb_of(f.storage)->shelf.newest != NULL);
+    CHECK(rocksdb_of(f.storage)->shelves[SPACE_BODIES].newest != NULL);
     compact(&f);
     fixture_put(&f, fixture_at(SPACE_BODIES), "k00006", "value");
     fixture_commit(&f);
-    CHECK(rocksdb_of(f.storage)->shelf.newest == NULL);
+    CHECK(rocksdb_of(f.storage)->shelves[SPACE_BODIES].newest == NULL);
     /* Who began with them has them still. */
     compare_gets(&f, old, &seen);
     CHECK(seen.found > KEYS / 4);
@@ -481,6 +539,7 @@ TEST(storage, rocksdb_files_that_are_gone_are_let_go_with_the_next_commit)
 
 struct writer {
     struct fixture *f;
+    enum storage_space space;
     _Atomic bool is_over;
 };
 
@@ -491,7 +550,7 @@ static void *write_on(void *context)
     struct random random = random_seeded(11);
 
     while (!atomic_load(&writer->is_over))
-        step(writer->f, &random, &habit);
+        step(writer->f, &random, &habit, writer->space);
     return NULL;
 }
 
@@ -504,7 +563,7 @@ TEST(storage, rocksdb_files_read_directly_stand_still_beside_a_writer)
 
     fixture_open(&f, FIXTURE_ROCKSDB);
     put_and_flush_all(&f);
-    struct writer writer = { .f = &f };
+    struct writer writer = { .f = &f, .space = SPACE_BODIES };
     CHECK_EQ(pthread_create(&thread, NULL, write_on, &writer), 0, "");
     for (int i = 0; i < 150; i++) {
         CHECK_OK(storage_view_open(f.storage, &view));
@@ -519,4 +578,181 @@ TEST(storage, rocksdb_files_read_directly_stand_still_beside_a_writer)
     CHECK_EQ(seen.lost, 0, "");
     CHECK(seen.refused < 150);
     CHECK(seen.found > 0);
+}
+
+/* ---- index rows ----------------------------------------------------------------------------------- */
+
+/* The same for a whole scan of the storage, which goes on with an iterator where the files do not suffice. */
+static void compare_storage(struct fixture *f, struct storage_view *view, const char *start,
+                            const char *again)
+{
+    const struct storage_range range = { .start = bytes_of_text("k") };
+    const char *const starts[] = { start, again };
+    struct storage_scan *rows;
+    bytes key, value, want_key, want_value;
+    struct full_key target;
+
+    CHECK_OK(storage_scan_open(f->storage, view, fixture_at(SPACE_ROWS), &range, &rows));
+    for (size_t i = 0; i < ARRAY_COUNT(starts); i++) {
+        full_key_make(&target, 7, bytes_of_text(starts[i]));
+        struct rival rival = rival_open(f, view, SPACE_ROWS, full_key_bytes(&target));
+        storage_scan_seek(rows, bytes_of_text(starts[i]));
+        while (rival_next(&rival, &want_key, &want_value)) {
+            CHECK(storage_scan_next(rows, &key, &value));
+            CHECK_BYTES(key, full_key_rest(want_key), "");
+            CHECK_BYTES(value, want_value, "");
+            rocksdb_iter_next(rival.rows);
+        }
+        CHECK(!storage_scan_next(rows, &key, &value));
+        rival_close(&rival);
+        full_key_release(&target);
+    }
+    CHECK_OK(storage_scan_status(rows));
+    storage_scan_close(rows);
+}
+
+/* Short scans begin without a list of files; enough of them make one. */
+static void ask_for_rows(struct fixture *f)
+{
+    struct seen seen = { .space = SPACE_ROWS, .is_short = true };
+    struct storage_view *view;
+
+    CHECK_OK(storage_view_open(f->storage, &view));
+    for (int i = 0; i < ENOUGH_GETS; i++)
+        compare(f, view, NULL, &seen);
+    storage_view_close(f->storage, view);
+}
+
+TEST(storage, rocksdb_index_rows_read_directly_are_those_of_an_iterator)
+{
+    static const struct habit habits[] = {
+        {150, 50},
+        { 4,  0 },
+        { 60, 0 },
+    };
+
+    EACH_SEED(seed, 3) {
+        const struct habit *habit = &habits[seed % ARRAY_COUNT(habits)];
+        struct random random = random_seeded(seed);
+        struct storage_view *old = NULL, *view;
+        struct seen seen = { .space = SPACE_ROWS, .is_short = true };
+        struct fixture f;
+        char start[16], again[16];
+
+        fixture_open(&f, FIXTURE_ROCKSDB);
+        put_and_flush_space(&f, SPACE_ROWS);
+        for (int i = 0; i < 400; i++) {
+            step(&f, &random, habit, SPACE_ROWS);
+            if (i % 137 == 5) {
+                storage_view_close(f.storage, old);
+                CHECK_OK(storage_view_open(f.storage, &old));
+            }
+            if (i % 4)
+                continue;
+            if (i % 16 == 0)
+                ask_for_rows(&f);
+            CHECK_OK(storage_view_open(f.storage, &view));
+            put_key(start, random_below(&random, KEYS + QUIET_KEYS));
+            put_key(again, random_below(&random, KEYS + QUIET_KEYS));
+            compare(&f, view, NULL, &seen);
+            compare(&f, view, start, &seen);
+            compare_storage(&f, view, start, again);
+            if (old) {
+                compare(&f, old, again, &seen);
+                compare_storage(&f, old, again, start);
+            }
+            storage_view_close(f.storage, view);
+        }
+        storage_view_close(f.storage, old);
+        fixture_close(&f);
+        CHECK(seen.rows > 1000);
+    }
+}
+
+/* Where much was deleted lately an iterator is cheaper than to look up each row. */
+TEST(storage, rocksdb_index_rows_of_which_many_were_deleted_are_left_to_an_iterator)
+{
+    struct seen seen = { .space = SPACE_ROWS, .is_short = true };
+    struct storage_view *view;
+    struct fixture f;
+    char key[16];
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_and_flush_space(&f, SPACE_ROWS);
+    ask_for_rows(&f);
+    for (uint64_t n = 0; n < 10; n++) {
+        put_key(key, n);
+        fixture_delete(&f, fixture_at(SPACE_ROWS), key);
+    }
+    fixture_commit(&f);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    compare(&f, view, NULL, &seen);
+    CHECK_EQ(seen.lost, 0, "");
+    CHECK_EQ(seen.rows, KEYS + QUIET_KEYS - 10, "");
+    storage_view_close(f.storage, view);
+    for (uint64_t n = 10; n < 50; n++) {
+        put_key(key, n);
+        fixture_delete(&f, fixture_at(SPACE_ROWS), key);
+    }
+    fixture_commit(&f);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    compare(&f, view, NULL, &seen);
+    CHECK_EQ(seen.lost, 1, "");
+    compare_storage(&f, view, "k", "k00020");
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+}
+
+/* Keys of one value of an index begin alike for longer than the array of blocks knows; and what comes behind the last
+ * file is not there. */
+TEST(storage, rocksdb_index_rows_are_found_behind_long_beginnings)
+{
+    enum { ROWS = 6000 };
+    static const char *const forms[] = { "kb%04u", "km-and-so-on-and-so-on-and-so-on-%04u",
+                                         "kz%04u-x" };
+    struct random random = random_seeded(3);
+    struct storage_view *view;
+    struct fixture f;
+    char key[64], other[64];
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    for (unsigned i = 0; i < ROWS; i++) {
+        snprintf(key, sizeof(key), forms[i % ARRAY_COUNT(forms)], i);
+        fixture_put(&f, fixture_at(SPACE_ROWS), key, i % 2 ? "a stamp" : "another stamp");
+    }
+    fixture_commit(&f);
+    flush_space(&f, SPACE_ROWS);
+    ask_for_rows(&f);
+    CHECK(rocksdb_of(f.storage)->shelves[SPACE_ROWS].newest != NULL);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    for (unsigned i = 0; i < 100; i++) {
+        const unsigned n = (unsigned)random_below(&random, ROWS);
+        snprintf(key, sizeof(key), forms[n % ARRAY_COUNT(forms)], n);
+        snprintf(other, sizeof(other), forms[i % ARRAY_COUNT(forms)], n + 1);
+        compare_storage(&f, view, key, other);
+    }
+    compare_storage(&f, view, "a", "kzz");
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_index_rows_read_directly_stand_still_beside_a_writer)
+{
+    struct storage_view *view;
+    struct fixture f;
+    pthread_t thread;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_and_flush_space(&f, SPACE_ROWS);
+    struct writer writer = { .f = &f, .space = SPACE_ROWS };
+    CHECK_EQ(pthread_create(&thread, NULL, write_on, &writer), 0, "");
+    for (int i = 0; i < 300; i++) {
+        CHECK_OK(storage_view_open(f.storage, &view));
+        compare_storage(&f, view, "k", "k00200");
+        compare_storage(&f, view, "k00390", "k00010");
+        storage_view_close(f.storage, view);
+    }
+    atomic_store(&writer.is_over, true);
+    pthread_join(thread, NULL);
+    fixture_close(&f);
 }
