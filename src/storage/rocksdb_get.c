@@ -1,4 +1,4 @@
-/* Raw get: one document of a view from RocksDB's files.
+/* Raw get: one document from RocksDB's files.
  *
  * RocksDB takes a get through its memory tables, its levels, a filter, an index, a cache and a block, most of which is not
  * in the cache of the processor when it comes to it. Documents lie in files by the order of their writes, so mostly there is
@@ -8,6 +8,10 @@
  * It counts if it is a value and nothing that the files may not have yet can be another version of it: the key is not among
  * those that were written or deleted lately (rocksdb_graves.c), and in none of the ranges that a file says were
  * deleted. Everything else, a row that is not there included, is RocksDB's to answer.
+ *
+ * Without a view the youngest version of all is asked for. A list of files that has seen no turn of the graves knows every
+ * write that is not in its files, so what is not among those is as it was at that moment, or later; whoever has written since
+ * has done so while the get was under way.
  *
  * A value is a block in memory of its own, which costs less than to copy the row out of it. To unpack the block is the most
  * work, and what comes behind the row is not needed; so it is unpacked as far as the row probably reaches, and as a whole if
@@ -182,6 +186,23 @@ static bool look_in_all(struct raw_shelf *shelf, struct raw_files *list, bytes k
     return is_known;
 }
 
+/* What the files of the list have of the key, as far as `seq`. */
+static bool get_from(struct raw_shelf *shelf, struct raw_files *list, bytes key, uint64_t seq,
+                     struct storage_value *out)
+{
+    struct version version;
+
+    if (graves_suspect_any(list->graves, key) || !look_in_all(shelf, list, key, seq, &version))
+        return false;
+    if (!version.is_there || version.kind != SST_VALUE) {
+        memory_give(version.room);
+        return false;
+    }
+    out->value = version.value;
+    out->pin = mark_pin(version.room);
+    return true;
+}
+
 static struct raw_files *list_of(struct rocksdb_storage *rocks, struct raw_view *view)
 {
     struct raw_files *list = atomic_load_explicit(&view->files[SPACE_BODIES], memory_order_acquire);
@@ -194,19 +215,20 @@ static struct raw_files *list_of(struct rocksdb_storage *rocks, struct raw_view 
 bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
              struct storage_value *out)
 {
-    struct version version;
+    struct raw_shelf *shelf = &rocks->shelves[SPACE_BODIES];
 
-    if (!view->has_seq || !rocks->shelves[SPACE_BODIES].graves)
+    if (!view->has_seq || !shelf->graves)
         return false;
     struct raw_files *list = list_of(rocks, view);
-    if (!list || graves_suspect_any(list->graves, key) ||
-        !look_in_all(&rocks->shelves[SPACE_BODIES], list, key, view->seq, &version))
-        return false;
-    if (!version.is_there || version.kind != SST_VALUE) {
-        memory_give(version.room);
-        return false;
-    }
-    out->value = version.value;
-    out->pin = mark_pin(version.room);
-    return true;
+    return list && get_from(shelf, list, key, view->seq, out);
+}
+
+bool raw_get_newest(struct rocksdb_storage *rocks, bytes key, struct storage_value *out)
+{
+    struct raw_shelf *shelf = &rocks->shelves[SPACE_BODIES];
+    struct raw_files *list = shelf->graves ? raw_files_for_get(shelf) : NULL;
+    const bool is_there = list && get_from(shelf, list, key, UINT64_MAX, out);
+
+    raw_files_let_go(list);
+    return is_there;
 }

@@ -85,8 +85,9 @@ status rocks_get(struct storage *storage, struct storage_view *view, struct row_
     char *error = NULL;
 
     full_key_make(&full, where.partition, key);
-    if (view != NULL && where.space == SPACE_BODIES &&
-        raw_get(rocks, &view->raw, full_key_bytes(&full), out)) {
+    if (where.space == SPACE_BODIES &&
+        (view != NULL ? raw_get(rocks, &view->raw, full_key_bytes(&full), out)
+                      : raw_get_newest(rocks, full_key_bytes(&full), out))) {
         full_key_release(&full);
         return STATUS_OK;
     }

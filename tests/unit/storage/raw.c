@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_raw.h"
@@ -16,6 +17,7 @@ struct seen {
     bool is_short;
     uint64_t rows, lost, refused;
     uint64_t found, asked; /* by gets */
+    uint64_t found_newest;
 };
 
 static void put_key(char out[16], uint64_t n)
@@ -235,6 +237,33 @@ static void compare_gets(struct fixture *f, struct storage_view *view, struct se
         compare_get(f, view, n, seen);
 }
 
+/* The same of the newest state; nobody writes meanwhile. */
+static void compare_newest(struct fixture *f, struct seen *seen)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    struct storage_value got;
+    struct full_key full;
+    char key[16], *error = NULL;
+    size_t len;
+
+    for (uint64_t n = 0; n < KEYS + QUIET_KEYS; n++) {
+        put_key(key, n);
+        full_key_make(&full, 7, bytes_of_text(key));
+        if (raw_get_newest(rocks, full_key_bytes(&full), &got)) {
+            rocksdb_pinnableslice_t *pin =
+                rocksdb_get_pinned_cf(rocks->db, rocks->read_newest, rocks->spaces[SPACE_BODIES],
+                                      (const char *)full.data, full.len, &error);
+            CHECK(pin != NULL);
+            const char *want = rocksdb_pinnableslice_value(pin, &len);
+            CHECK_BYTES(got.value, bytes_of(want, len), "");
+            rocksdb_pinnableslice_destroy(pin);
+            CHECK(raw_value_release(&got));
+            seen->found_newest++;
+        }
+        full_key_release(&full);
+    }
+}
+
 TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
 {
     static const struct habit habits[] = {
@@ -266,6 +295,7 @@ TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
             compare(&f, view, NULL, &seen);
             compare(&f, view, start, &seen);
             compare_gets(&f, view, &seen);
+            compare_newest(&f, &seen);
             if (old) {
                 compare_gets(&f, old, &seen);
                 compare(&f, old, start, &seen);
@@ -278,6 +308,7 @@ TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
         CHECK_EQ(seen.refused, 0, "");
         CHECK(seen.rows > 1000);
         CHECK(seen.found > 100);
+        CHECK(seen.found_newest > 100);
     }
 }
 
@@ -578,6 +609,77 @@ TEST(storage, rocksdb_files_read_directly_stand_still_beside_a_writer)
     CHECK_EQ(seen.lost, 0, "");
     CHECK(seen.refused < 150);
     CHECK(seen.found > 0);
+}
+
+/* Each value is a number that only grows; `committed` says which one was the last to be committed. */
+struct counting {
+    struct fixture *f;
+    _Atomic uint64_t committed[KEYS];
+    _Atomic bool is_over;
+};
+
+static void *count_on(void *context)
+{
+    struct counting *counting = context;
+    struct fixture *f = counting->f;
+    struct random random = random_seeded(13);
+    char key[16], value[32];
+
+    for (uint64_t turn = 1; !atomic_load(&counting->is_over); turn++) {
+        const uint64_t first = random_below(&random, KEYS);
+        for (uint64_t i = 0; i < 40; i++) {
+            put_key(key, (first + i) % KEYS);
+            snprintf(value, sizeof(value), "%020llu", (unsigned long long)turn);
+            fixture_put(f, fixture_at(SPACE_BODIES), key, value);
+        }
+        fixture_commit(f);
+        for (uint64_t i = 0; i < 40; i++)
+            atomic_store(&counting->committed[(first + i) % KEYS], turn);
+        if (random_chance(&random, 20))
+            flush(f);
+        if (random_chance(&random, 5))
+            compact(f);
+    }
+    return NULL;
+}
+
+TEST(storage, rocksdb_files_read_without_a_view_never_miss_what_was_committed)
+{
+    static struct counting counting;
+    struct random random = random_seeded(17);
+    struct storage_value got;
+    struct full_key full;
+    struct fixture f;
+    uint64_t found = 0;
+    pthread_t thread;
+    char key[16];
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    for (uint64_t n = 0; n < KEYS; n++) {
+        put_key(key, n);
+        fixture_put(&f, fixture_at(SPACE_BODIES), key, "00000000000000000000");
+    }
+    fixture_commit(&f);
+    flush(&f);
+    counting.f = &f;
+    CHECK_EQ(pthread_create(&thread, NULL, count_on, &counting), 0, "");
+    for (int i = 0; i < 60000 || (found < 100 && i < 6000000); i++) {
+        const uint64_t n = random_below(&random, KEYS);
+        const uint64_t before = atomic_load(&counting.committed[n]);
+        put_key(key, n);
+        full_key_make(&full, 7, bytes_of_text(key));
+        if (raw_get_newest(rocksdb_of(f.storage), full_key_bytes(&full), &got)) {
+            CHECK_EQ(got.value.len, 20, "");
+            CHECK(strtoull((const char *)got.value.data, NULL, 10) >= before);
+            CHECK(raw_value_release(&got));
+            found++;
+        }
+        full_key_release(&full);
+    }
+    atomic_store(&counting.is_over, true);
+    pthread_join(thread, NULL);
+    fixture_close(&f);
+    CHECK(found > 0);
 }
 
 /* ---- index rows ----------------------------------------------------------------------------------- */

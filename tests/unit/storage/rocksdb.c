@@ -197,12 +197,20 @@ TEST(storage, rocksdb_gets_the_same_rows_from_a_cache_that_is_too_small)
     f.options.cache_bytes = 1 << 20; /* a third */
     fixture_reopen(&f);
     CHECK_OK(storage_view_open(f.storage, &view));
+    /* They come from the files themselves, but for the first ones; RocksDB gets them where too many files are open. */
+    struct rocksdb_storage *rocks = rocksdb_of(f.storage);
+    CHECK_EQ(check_gets(&f, view, SPACE_BODIES), ROWS, "");
+    const uint32_t gets = atomic_load(&rocks->body_gets);
+    CHECK(gets > 0 && gets < 200);
+    raw_shelf_clear(&rocks->shelves[SPACE_BODIES]);
+    atomic_fetch_add(&rocks->shelves[SPACE_BODIES].kept_open, 1u << 20);
+    storage_view_close(f.storage, view);
+    CHECK_OK(storage_view_open(f.storage, &view));
     for (int i = 0; i < 3; i++)
         CHECK_EQ(check_gets(&f, view, SPACE_BODIES), ROWS, "");
-    CHECK(atomic_load(&rocksdb_of(f.storage)->is_bodies_cache_full));
-    /* Those of the view come from the files themselves, but for the first ones. */
-    const uint32_t gets = atomic_load(&rocksdb_of(f.storage)->body_gets);
-    CHECK(gets >= 3 * ROWS / 2 && gets < 3 * ROWS / 2 + 200);
+    CHECK_EQ(atomic_load(&rocks->body_gets), gets + 3 * ROWS, "");
+    CHECK(atomic_load(&rocks->is_bodies_cache_full));
+    atomic_fetch_sub(&rocks->shelves[SPACE_BODIES].kept_open, 1u << 20);
     storage_view_close(f.storage, view);
     fixture_close(&f);
 }
