@@ -3,7 +3,8 @@
  * A document's locator row (partition key, id) says where its body lies: the slot. A read is locator,
  * verdict, body. Between the two the body may have moved, because the document was written again;
  * then the locator is read again. A dead document is not found. Small documents that were read lately are
- * recalled (recall.h) by requests that look at the newest state, and judged like any other.
+ * recalled (recall.h) by requests that look at the newest state, and judged like any other; for most of the others a hint
+ * says where the body lies (hints.h), and the locator is not asked if the document is there and alive.
  *
  * Threads: any; no locks. */
 #include "engine/state.h"
@@ -93,18 +94,27 @@ status document_locate(struct request *request, struct storage_view *view,
     return STATUS_OK;
 }
 
-status body_read(struct storage *storage, struct storage_view *view, partition_id partition,
-                 const struct stamp *stamp, struct storage_value *pin_out, struct row_body *out)
+static status slot_read(struct storage *storage, struct storage_view *view, partition_id partition,
+                        const struct hint *place, struct storage_value *pin_out,
+                        struct row_body *out)
 {
     uint8_t slot[ROW_SLOT_BYTES];
 
-    row_key_slot(slot, stamp->lane, expiry_order(stamp), stamp->seq);
+    row_key_slot(slot, place->lane, place->order, place->seq);
     TRY(storage_get(storage, view, address(partition, SPACE_BODIES), bytes_of(slot, sizeof(slot)),
                     pin_out));
     if (row_read_body(pin_out->value, out))
         return STATUS_OK;
     storage_value_release(storage, pin_out);
     return status_of(CORRUPT, "a stored document is damaged");
+}
+
+status body_read(struct storage *storage, struct storage_view *view, partition_id partition,
+                 const struct stamp *stamp, struct storage_value *pin_out, struct row_body *out)
+{
+    const struct hint place = { stamp->lane, expiry_order(stamp), stamp->seq };
+
+    return slot_read(storage, view, partition, &place, pin_out, out);
 }
 
 status document_judge(struct storage *storage, struct storage_view *view, struct arena *arena,
@@ -236,6 +246,43 @@ static bool recall_document(struct request *request, const struct recall_questio
     return true;
 }
 
+/* What a hint leads to counts if it is the document and alive; false if the locator has to be asked. Whoever has written the
+ * document since has removed this body, unless it was cut off. */
+static bool follow_hint(struct request *request, const struct recall_question *question,
+                        struct document *out)
+{
+    const struct collection *collection = question->collection;
+    struct row_body body;
+    struct hint hint;
+
+    if (!request->engine->hints || !hints_find(request->engine->hints, question->hash, &hint) ||
+        slot_read(request->storage, NULL, collection->state->partition, &hint, &out->pin, &body)
+                .code != OK)
+        return false;
+    if (!bytes_equal(body.key, bytes_from(question->key, 1)) ||
+        collection_is_cut(collection->state, &body.stamp) ||
+        expiry_judge_document(&collection->policy, &body.stamp, body.document, request->arena,
+                              request->now) != ALIVE) {
+        storage_value_release(request->storage, &out->pin);
+        out->pin = (struct storage_value){ 0 };
+        return false;
+    }
+    out->birth_seq = body.birth_seq;
+    show(&body.stamp, body.document, out);
+    return true;
+}
+
+/* The locator was asked; the next read need not ask it. */
+static void keep_hint(struct request *request, const struct recall_question *question,
+                      const struct document *document)
+{
+    struct row_body body;
+    bool is_sound = row_read_body(document->pin.value, &body);
+
+    ASSERT(is_sound);
+    hints_keep(request->engine->hints, question->hash, &body.stamp);
+}
+
 static status recall_or_look_up(struct request *request, const struct collection *collection,
                                 bytes locator_key, struct document *out)
 {
@@ -248,7 +295,12 @@ static status recall_or_look_up(struct request *request, const struct collection
     question = recall_ask(&engine->latches, collection, locator_key);
     if (recall_document(request, &question, out, &s))
         return s;
-    s = look_up(request, collection, locator_key, out);
+    s = STATUS_OK;
+    if (!follow_hint(request, &question, out)) {
+        s = look_up(request, collection, locator_key, out);
+        if (s.code == OK)
+            keep_hint(request, &question, out);
+    }
     if (s.code == OK)
         recall_keep(engine->recall, &question, out->pin.value);
     return s;

@@ -195,8 +195,10 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
                                         .after_group = group_after_write,
                                         .owner = engine };
     engine->queue = commit_queue_open(storage, hooks, options->log, options->metrics);
-    if (storage_capabilities(storage) & STORAGE_HAS_SINGLE_WRITER)
+    if (storage_capabilities(storage) & STORAGE_HAS_SINGLE_WRITER) {
         engine->recall = recall_open(); /* without memory for it, everything is looked up */
+        engine->hints = hints_open();
+    }
     const unsigned helpers = options->helpers ? options->helpers : crew_usual_hands();
     if (helpers > 0)
         engine->crew = crew_open(helpers);
@@ -213,6 +215,7 @@ static void engine_free(struct engine *engine)
     arena_close(engine->group_arena);
     memory_give(engine->slots);
     recall_close(engine->recall);
+    hints_close(engine->hints);
     crew_close(engine->crew);
     memory_give(engine->group.deltas);
     pthread_mutex_destroy(&engine->build_lock);

@@ -4,6 +4,7 @@
 #define ENGINE_STATE_H
 
 #include "engine/engine.h"
+#include "engine/hints.h"
 #include "engine/latch.h"
 #include "engine/purger_state.h"
 #include "engine/recall.h"
@@ -118,8 +119,9 @@ struct engine {
     const struct log *log;
     struct metrics *metrics;
     struct latches latches;
-    struct recall *recall; /* NULL if others may write to the storage */
-    struct crew *crew;     /* NULL: nobody helps */
+    struct recall *recall; /* NULL if others may write to the storage; so are the hints */
+    struct hints *hints;
+    struct crew *crew; /* NULL: nobody helps */
     struct collations *collations;
     bool marks_arrays; /* since its first write; see scan_has_many() */
     _Atomic(struct catalog *) catalog;
@@ -225,8 +227,7 @@ MUST_USE status document_key_split(const struct collection *collection, bytes jo
  * be met, is none. False says nothing, its body may be gone all the same. */
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp);
 
-/* ---- note.c ---- */
-/* The key of the row, in the arena of the request. */
+/* ---- note.c: the key of the row is in the arena of the request ---- */
 MUST_USE status note_lay_out(const struct request *request, const struct write_note *note,
                              bytes *key_out);
 /* On the committing thread. */

@@ -262,6 +262,7 @@ status write_find_change(struct write *write, const struct step_of_write *step,
     change->collection = step->collection;
     change->state = state;
     change->locator_key = step->locator_key;
+    change->hash = hash;
     TRY(load_change(write, change));
     if (is_inside(write))
         TRY(write_announce(write, change));

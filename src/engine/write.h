@@ -26,6 +26,7 @@ struct document_change {
     const struct collection *collection;
     struct collection_state *state;
     bytes locator_key;
+    uint64_t hash; /* of both, see write_document_hash() */
 
     /* stored */
     bool has_old; /* rows are there, alive or dead, to be removed */

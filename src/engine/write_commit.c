@@ -103,6 +103,8 @@ static void remove_old(struct engine *engine, struct storage_batch *batch,
                        const struct document_change *change)
 {
     remove_old_rows(engine->storage, batch, change);
+    if (!change->has_new)
+        hints_forget(engine->hints, change->hash);
     if (was_cut_since(engine, change))
         return;
     remove_old_body(engine->storage, batch, change);
@@ -206,6 +208,7 @@ static void put_new(struct engine *engine, struct storage_batch *batch,
     const struct expiry_policy *policy = &change->collection->policy;
 
     put_document(engine->storage, batch, change);
+    hints_keep(engine->hints, change->hash, &change->fresh);
     group_note(engine, change->state, &change->fresh, 1);
     put_backlog(engine, batch, change);
     time_ms ends_at = expiry_lane_deadline(policy, change->fresh.lane,

@@ -22,9 +22,11 @@
 #include <unistd.h>
 
 enum {
-    /* Half of it for index rows and locators, half for documents: a query that meets many documents must not push out the
-     * rows that lead to them. */
-    CACHE_BYTES = 128 << 20,
+    /* Most of it for index rows and locators: documents are read from the files themselves, and RocksDB is asked for those
+     * only that were written lately. They have a part of their own, because a query that meets many of them must not push out
+     * the rows that lead to them. */
+    CACHE_BYTES = 72 << 20,
+    BODIES_SHARE = 8,
     /* What a point read has to decompress for one document. */
     BLOCK_BYTES = 4 << 10,
     BLOOM_BITS = 10,
@@ -170,8 +172,8 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
 
     const size_t cache_bytes = options->cache_bytes != 0 ? options->cache_bytes : CACHE_BYTES;
 
-    rocks->rows_cache = rocksdb_cache_create_lru(cache_bytes / 2);
-    rocks->bodies_cache = rocksdb_cache_create_lru(cache_bytes / 2);
+    rocks->rows_cache = rocksdb_cache_create_lru(cache_bytes - cache_bytes / BODIES_SHARE);
+    rocks->bodies_cache = rocksdb_cache_create_lru(cache_bytes / BODIES_SHARE);
     for (int i = 0; i < SPACE_COUNT; i++) {
         rocks->options[i] = rocksdb_options_create();
         set_space_options(rocks->options[i],

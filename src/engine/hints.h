@@ -1,0 +1,27 @@
+/* Where documents probably lie, so that a read by key need not look up the locator first. A hint may be old or wrong:
+ * whoever follows it has to see that the body is there, that it is the document's, and that it was not cut off. */
+#ifndef ENGINE_HINTS_H
+#define ENGINE_HINTS_H
+
+#include "base/base.h"
+#include "engine/expiry_rule.h"
+
+struct hints;
+
+/* Owner: handle. NULL without memory. */
+struct hints *hints_open(void);
+void hints_close(struct hints *hints);
+
+/* A slot. */
+struct hint {
+    unsigned lane;
+    time_ms order;
+    uint64_t seq;
+};
+/* `hash` is of the collection and the key, see write_document_hash(). False: nothing is known. */
+bool hints_find(const struct hints *hints, uint64_t hash, struct hint *out);
+void hints_keep(struct hints *hints, uint64_t hash, const struct stamp *stamp);
+/* The document is about to go. */
+void hints_forget(struct hints *hints, uint64_t hash);
+
+#endif
