@@ -180,6 +180,18 @@ void memo_keep(struct memo *memo, const struct memo_key *key, bytes text)
     set(&place->writing, before + 2);
 }
 
+bool memo_wants(struct memo *memo, uint64_t hash)
+{
+    const struct mark *mark = &memo->marks[pair_of(memo, hash)];
+
+    for (size_t i = 0; i < 2; i++) {
+        const uint32_t tag = atomic_load_explicit(&mark->tags[i], memory_order_relaxed);
+        if (tag == 0 || tag == tag_of(hash))
+            return true;
+    }
+    return memo_has_met(memo, hash);
+}
+
 bool memo_has_met(struct memo *memo, uint64_t hash)
 {
     _Atomic uint64_t *met = &memo->marks[pair_of(memo, hash)].met;

@@ -26,6 +26,9 @@ bool memo_find(const struct memo *memo, const struct memo_key *key, struct arena
 /* Or behind what the buffer holds. */
 bool memo_append(const struct memo *memo, const struct memo_key *key, struct buffer *out);
 void memo_keep(struct memo *memo, const struct memo_key *key, bytes text);
+/* Is it worth keeping something under this hash? It is if there is room, or something of the hash is there, or if it comes a
+ * second time: to push out others costs more than most of what is met once will ever give back. */
+bool memo_wants(struct memo *memo, uint64_t hash);
 /* Was a key of this hash met lately? From now on it was. For those who keep only what comes a second time. */
 bool memo_has_met(struct memo *memo, uint64_t hash);
 

@@ -9,7 +9,8 @@
  * before the row, and is valid as long as that is the turn, and even. So nobody has to find and remove what
  * has changed, and a row that was read too early is never valid. Whether a document is dead is not kept: the
  * row has its stamp, which is judged anew by every reader, so it does not matter here when the dead are
- * purged. A change of policy raises the version of the collection, which is part of the question.
+ * purged. A change of policy raises the version of the collection, which is part of the question. Where there is no
+ * room a row is kept when it is read a second time.
  *
  * A scan knows more than a key: its rows say by which write a document came to be, in the instant that the scan
  * sees. What a write has made of a document never changes, so the row of a write needs no turn; it is
@@ -94,7 +95,8 @@ void recall_keep(struct recall *recall, const struct recall_question *question, 
 {
     const struct memo_key key = key_of(question);
 
-    if (question->turn % 2 == 0)
+    if (question->turn % 2 == 0 && row.len <= RECALL_BYTES &&
+        memo_wants(recall->rows, key.words[0]))
         memo_keep(recall->rows, &key, row);
 }
 

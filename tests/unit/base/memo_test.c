@@ -80,6 +80,25 @@ TEST(memo, knows_what_comes_a_second_time)
     memo_close(memo);
 }
 
+TEST(memo, wants_what_there_is_room_for_or_what_comes_again)
+{
+    struct memo *memo = memo_open(1);
+    const struct memo_key first = { { 71, 1, 1, 1 } }, second = { { 72, 1, 1, 1 } };
+
+    CHECK(memo_wants(memo, 71));
+    CHECK(memo_wants(memo, 72));
+    memo_keep(memo, &first, BYTES_LITERAL("first"));
+    CHECK(memo_wants(memo, 72));
+    memo_keep(memo, &second, BYTES_LITERAL("second"));
+    CHECK(memo_wants(memo, 71));
+    CHECK(memo_wants(memo, 72));
+    CHECK(!memo_wants(memo, 73));
+    CHECK(memo_wants(memo, 73));
+    CHECK(!memo_wants(memo, 74));
+    CHECK(!memo_wants(memo, 73));
+    memo_close(memo);
+}
+
 /* ---- beside writers ------------------------------------------------------------------------------- */
 
 struct scene {
