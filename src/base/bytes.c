@@ -1,4 +1,4 @@
-/* Bytes: the hash used by tables in memory and by latch stripes, and what is too long for a header.
+/* Bytes: the hash used by tables in memory and by latches, and what is too long for a header.
  *
  * Eight bytes at a time, multiplied and folded. The value is never stored, so it may change with
  * any release. Pure; callable from every thread. */

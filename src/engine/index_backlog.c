@@ -170,8 +170,7 @@ static status add_item(struct drain *drain, bytes key, struct latch_set *latches
         return status_of(CORRUPT, "a stored backlog row is damaged");
     row_key_locator(&locator, (struct document_key){ .id = item->row.key });
     TRY(buffer_finish(&locator, &item->locator_key));
-    latches->stripes[latches->count++] =
-        latch_stripe(bytes_hash(item->locator_key, drain->collection->state->id));
+    latch_set_add(latches, bytes_hash(item->locator_key, drain->collection->state->id));
     drain->count++;
     return STATUS_OK;
 }
@@ -183,7 +182,7 @@ static status read_batch(struct drain *drain, struct latch_set *latches)
     status s = STATUS_OK;
 
     *latches = (struct latch_set){ 0 };
-    TRY(ARENA_NEW(drain->arena, LIMIT_BUILD_BATCH, &latches->stripes));
+    TRY(ARENA_NEW(drain->arena, LIMIT_BUILD_BATCH, &latches->items));
     TRY(rows_open(drain->engine, drain->arena, drain->collection, drain->index, drain->cursor,
                   &scan));
     while (s.code == OK && drain->count < LIMIT_BUILD_BATCH &&

@@ -310,25 +310,23 @@ static status write_latched(struct build *build)
 
 static status make_latches(struct build *build, struct latch_set *out)
 {
+    const bool is_unique = build->index->definition.is_unique;
     uint32_t id = build->collection->state->id;
-    struct buffer stripes = buffer_in(build->arena);
+    size_t room = build->count;
 
+    *out = (struct latch_set){ 0 };
+    for (size_t i = 0; is_unique && i < build->count; i++)
+        room += build->items[i].entries.count;
+    TRY(ARENA_NEW(build->arena, room, &out->items));
     for (size_t i = 0; i < build->count; i++) {
         struct build_item *item = &build->items[i];
         struct buffer key = buffer_in(build->arena);
         row_key_locator(&key, (struct document_key){ .id = item->key });
         TRY(buffer_finish(&key, &item->locator_key));
-        uint16_t stripe = latch_stripe(bytes_hash(item->locator_key, id));
-        buffer_append(&stripes, bytes_of(&stripe, sizeof(stripe)));
-        for (size_t k = 0; build->index->definition.is_unique && k < item->entries.count; k++) {
-            stripe = latch_stripe(write_unique_hash(id, &item->entries.items[k]));
-            buffer_append(&stripes, bytes_of(&stripe, sizeof(stripe)));
-        }
+        latch_set_add(out, bytes_hash(item->locator_key, id));
+        for (size_t k = 0; is_unique && k < item->entries.count; k++)
+            latch_set_add(out, write_unique_hash(id, &item->entries.items[k]));
     }
-    if (stripes.is_failed)
-        return arena_exhausted(build->arena);
-    *out = (struct latch_set){ .stripes = (uint16_t *)(void *)stripes.data,
-                               .count = stripes.len / sizeof(uint16_t) };
     latch_set_sort(out);
     return STATUS_OK;
 }

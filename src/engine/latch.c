@@ -1,41 +1,54 @@
-/* Latch: stripes over keys, and gates in front of collections.
+/* Latch: who holds what, by hash, and gates in front of collections.
  *
- * A stripe is a flag under one of a few mutexes; a waiter sleeps on the shard's condition. Sets are
- * taken in ascending order, so two writes never wait for each other. A gate is closed by one change
- * at a time, which then waits until the last writer has left. Who has to wait says so (base/block.h), so
- * that a hot document does not keep all threads that serve requests. A stripe counts how often it was
- * taken and given back, so that one can tell later, without a lock, that nobody has held it since.
+ * The latches that are held are lists in stripes, each under the mutex of its shard; the items of the lists lie in
+ * the memory of the writes. Sets are taken in ascending order of the hashes, so two writes never wait for each
+ * other, and the highest bits say the shard, so that many latches need few locks. Who finds a latch held
+ * lines up; who gives it back hands it to the first that waits for it, so nobody who comes later is served
+ * first and everybody is served some day. A gate is closed by one change at a time, which then waits until the
+ * last writer has left. Who has to wait says so (base/block.h), so that a hot document does not keep all
+ * threads that serve requests.
  *
- * Threads: any thread may give back what another took; the mutexes are held for a few instructions. */
+ * A stripe counts how often it became held and free, so that one can tell later, without a lock, that nobody has held
+ * a latch of it since. It tells of more than was asked: other latches of the stripe count, too.
+ *
+ * Threads: any thread may give back what another took; the mutexes are held for the latches of one set in one
+ * shard. Start reading at latch_set_take(). */
 #include "engine/latch.h"
 
 #include <stdlib.h>
 
+struct latch_waiter {
+    struct latch *latch;
+    struct latch_waiter *next;
+    pthread_cond_t given;
+    bool has_it;
+};
+
 void latches_init(struct latches *latches)
 {
     memset(latches, 0, sizeof(*latches));
-    for (size_t i = 0; i < LATCH_SHARDS; i++) {
+    for (size_t i = 0; i < LATCH_SHARDS; i++)
         pthread_mutex_init(&latches->shards[i].lock, NULL);
-        pthread_cond_init(&latches->shards[i].freed, NULL);
-    }
 }
 
 void latches_destroy(struct latches *latches)
 {
-    for (size_t i = 0; i < LATCH_SHARDS; i++) {
+    for (size_t i = 0; i < LATCH_SHARDS; i++)
         pthread_mutex_destroy(&latches->shards[i].lock);
-        pthread_cond_destroy(&latches->shards[i].freed);
-    }
 }
 
-uint16_t latch_stripe(uint64_t hash)
+/* ---- sets ------------------------------------------------------------------------------------------- */
+
+void latch_set_add(struct latch_set *set, uint64_t hash)
 {
-    return (uint16_t)(hash % LATCH_STRIPES);
+    set->items[set->count++] = (struct latch){ .hash = hash };
 }
 
-static int compare_stripes(const void *a, const void *b)
+static int compare_latches(const void *a, const void *b)
 {
-    return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
+    uint64_t left = ((const struct latch *)a)->hash, right = ((const struct latch *)b)->hash;
+
+    return (left > right) - (left < right);
 }
 
 void latch_set_sort(struct latch_set *set)
@@ -43,13 +56,195 @@ void latch_set_sort(struct latch_set *set)
     size_t kept = 0;
 
     if (set->count > 1)
-        qsort(set->stripes, set->count, sizeof(set->stripes[0]), compare_stripes);
+        qsort(set->items, set->count, sizeof(set->items[0]), compare_latches);
     for (size_t i = 0; i < set->count; i++) {
-        if (kept == 0 || set->stripes[kept - 1] != set->stripes[i])
-            set->stripes[kept++] = set->stripes[i];
+        if (kept == 0 || set->items[kept - 1].hash != set->items[i].hash)
+            set->items[kept++] = set->items[i];
     }
     set->count = kept;
 }
+
+/* ---- one latch, under the lock of its shard ----------------------------------------------------------- */
+
+static size_t shard_of(uint64_t hash)
+{
+    return (size_t)(hash / (UINT64_MAX / LATCH_SHARDS + 1));
+}
+
+static size_t stripe_of(uint64_t hash)
+{
+    return (size_t)(hash % LATCH_STRIPES);
+}
+
+static void raise_turn(struct latch_stripe *stripe)
+{
+    uint64_t turn = atomic_load_explicit(&stripe->turn, memory_order_relaxed);
+
+    atomic_store(&stripe->turn, turn + 1);
+}
+
+static bool is_held(const struct latch_shard *shard, uint64_t hash)
+{
+    const struct latch *latch = shard->stripes[stripe_of(hash)].held;
+
+    while (latch && latch->hash != hash)
+        latch = latch->next;
+    return latch != NULL;
+}
+
+static void hold(struct latch_shard *shard, struct latch *latch)
+{
+    struct latch_stripe *stripe = &shard->stripes[stripe_of(latch->hash)];
+
+    if (!stripe->held)
+        raise_turn(stripe);
+    latch->next = stripe->held;
+    stripe->held = latch;
+}
+
+static void line_up(struct latch_shard *shard, struct latch_waiter *waiter)
+{
+    if (shard->last)
+        shard->last->next = waiter;
+    else
+        shard->first = waiter;
+    shard->last = waiter;
+}
+
+/* The first in the line that waits for the hash; NULL if nobody does. */
+static struct latch_waiter *call_next(struct latch_shard *shard, uint64_t hash)
+{
+    struct latch_waiter *before = NULL, *waiter = shard->first;
+
+    for (; waiter && waiter->latch->hash != hash; waiter = waiter->next)
+        before = waiter;
+    if (!waiter)
+        return NULL;
+    if (before)
+        before->next = waiter->next;
+    else
+        shard->first = waiter->next;
+    if (shard->last == waiter)
+        shard->last = before;
+    return waiter;
+}
+
+/* Whoever gives it back holds it for the waiter. */
+static void wait_in_line(struct latch_shard *shard, struct latch *latch)
+{
+    struct latch_waiter waiter = { .latch = latch };
+
+    pthread_cond_init(&waiter.given, NULL);
+    line_up(shard, &waiter);
+    while (!waiter.has_it)
+        pthread_cond_wait(&waiter.given, &shard->lock);
+    pthread_cond_destroy(&waiter.given);
+}
+
+/* The lock is given back for the mark, so the latch may be free behind it. */
+static bool wait_and_hold(struct latch_shard *shard, struct latch *latch, bool is_refusable)
+{
+    bool is_mine = true;
+
+    pthread_mutex_unlock(&shard->lock);
+    bool is_marked = block_begin();
+    pthread_mutex_lock(&shard->lock);
+    if (!is_held(shard, latch->hash))
+        hold(shard, latch);
+    else if (is_marked || !is_refusable)
+        wait_in_line(shard, latch);
+    else
+        is_mine = false;
+    if (is_marked)
+        block_end();
+    return is_mine;
+}
+
+static bool take(struct latch_shard *shard, struct latch *latch, bool is_refusable)
+{
+    if (is_held(shard, latch->hash))
+        return wait_and_hold(shard, latch, is_refusable);
+    hold(shard, latch);
+    return true;
+}
+
+static void give(struct latch_shard *shard, struct latch *latch)
+{
+    struct latch_stripe *stripe = &shard->stripes[stripe_of(latch->hash)];
+    struct latch **place = &stripe->held;
+
+    while (*place && *place != latch)
+        place = &(*place)->next;
+    ASSERT(*place == latch);
+    *place = latch->next;
+    struct latch_waiter *waiter = shard->first ? call_next(shard, latch->hash) : NULL;
+    if (waiter) {
+        waiter->latch->next = stripe->held; /* not for a moment free: the turn stays odd */
+        stripe->held = waiter->latch;
+        waiter->has_it = true;
+        pthread_cond_signal(&waiter->given);
+    } else if (!stripe->held) {
+        raise_turn(stripe);
+    }
+}
+
+/* ---- taking and giving ------------------------------------------------------------------------------ */
+
+/* How many were taken: fewer than all if one was refused. */
+static size_t take_all(struct latches *latches, const struct latch_set *set, bool is_refusable)
+{
+    bool is_taken = true;
+    size_t at = 0;
+
+    while (is_taken && at < set->count) {
+        const size_t number = shard_of(set->items[at].hash);
+        struct latch_shard *shard = &latches->shards[number];
+        pthread_mutex_lock(&shard->lock);
+        while (is_taken && at < set->count && shard_of(set->items[at].hash) == number) {
+            is_taken = take(shard, &set->items[at], is_refusable);
+            at += is_taken;
+        }
+        pthread_mutex_unlock(&shard->lock);
+    }
+    return at;
+}
+
+void latch_set_take(struct latches *latches, const struct latch_set *set)
+{
+    const size_t taken = take_all(latches, set, false);
+
+    ASSERT(taken == set->count);
+}
+
+bool latch_set_take_unless_busy(struct latches *latches, const struct latch_set *set)
+{
+    const size_t taken = take_all(latches, set, true);
+
+    if (taken < set->count)
+        latch_set_give(latches, &(struct latch_set){ set->items, taken });
+    return taken == set->count;
+}
+
+void latch_set_give(struct latches *latches, const struct latch_set *set)
+{
+    size_t at = 0;
+
+    while (at < set->count) {
+        const size_t number = shard_of(set->items[at].hash);
+        struct latch_shard *shard = &latches->shards[number];
+        pthread_mutex_lock(&shard->lock);
+        for (; at < set->count && shard_of(set->items[at].hash) == number; at++)
+            give(shard, &set->items[at]);
+        pthread_mutex_unlock(&shard->lock);
+    }
+}
+
+uint64_t latch_turn(const struct latches *latches, uint64_t hash)
+{
+    return atomic_load(&latches->shards[shard_of(hash)].stripes[stripe_of(hash)].turn);
+}
+
+/* ---- gates ------------------------------------------------------------------------------------------ */
 
 /* Waits until *is_in_the_way is false, marked as a wait; the lock is held before and after, but not while
  * the mark is set. False if it is still true and waiting was refused. */
@@ -66,59 +261,6 @@ static bool wait_until_clear(pthread_mutex_t *lock, pthread_cond_t *changed,
     if (is_marked)
         block_end();
     return !*is_in_the_way;
-}
-
-static bool take_stripe(struct latches *latches, uint16_t stripe, bool is_refusable)
-{
-    struct latch_shard *shard = &latches->shards[stripe % LATCH_SHARDS];
-    bool *is_held = &shard->is_held[stripe / LATCH_SHARDS];
-
-    pthread_mutex_lock(&shard->lock);
-    bool is_taken = wait_until_clear(&shard->lock, &shard->freed, is_held, is_refusable);
-    if (is_taken) {
-        *is_held = true;
-        atomic_fetch_add(&latches->turns[stripe], 1);
-    }
-    pthread_mutex_unlock(&shard->lock);
-    return is_taken;
-}
-
-void latch_set_take(struct latches *latches, const struct latch_set *set)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        bool is_taken = take_stripe(latches, set->stripes[i], false);
-        ASSERT(is_taken);
-    }
-}
-
-bool latch_set_take_unless_busy(struct latches *latches, const struct latch_set *set)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        if (!take_stripe(latches, set->stripes[i], true)) {
-            latch_set_give(latches, &(struct latch_set){ set->stripes, i });
-            return false;
-        }
-    }
-    return true;
-}
-
-void latch_set_give(struct latches *latches, const struct latch_set *set)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        struct latch_shard *shard = &latches->shards[set->stripes[i] % LATCH_SHARDS];
-        bool *is_held = &shard->is_held[set->stripes[i] / LATCH_SHARDS];
-        pthread_mutex_lock(&shard->lock);
-        ASSERT(*is_held);
-        *is_held = false;
-        atomic_fetch_add(&latches->turns[set->stripes[i]], 1);
-        pthread_cond_broadcast(&shard->freed);
-        pthread_mutex_unlock(&shard->lock);
-    }
-}
-
-uint64_t latch_turn(const struct latches *latches, uint16_t stripe)
-{
-    return atomic_load(&latches->turns[stripe]);
 }
 
 void gate_init(struct gate *gate)

@@ -1,7 +1,7 @@
-/* Who may write what at the same time. Latches are stripes over document keys and unique keys: a write
- * takes all it needs, in order, before it reads what it will replace, and whoever commits it gives them
- * back; so they belong to the write, not to a thread. A gate lets many writes into a collection, or one
- * change of its catalog entry. Lock order: gates by collection id, then latches by stripe. */
+/* Who may write what at the same time. A latch is the right to change what has a given hash: a document key or
+ * a unique key. A write takes all it needs, in order, before it reads what it will replace, and whoever
+ * commits it gives them back; so they belong to the write, not to a thread. A gate lets many writes into a
+ * collection, or one change of its catalog entry. Lock order: gates by collection id, then latches by hash. */
 #ifndef ENGINE_LATCH_H
 #define ENGINE_LATCH_H
 
@@ -10,35 +10,49 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { LATCH_STRIPES = 16384, LATCH_SHARDS = 64 };
+enum { LATCH_SHARDS = 64, LATCH_STRIPES = 256 }; /* stripes in each shard */
+
+/* In the memory of its owner, who leaves it alone from taking it until it was given back. */
+struct latch {
+    uint64_t hash;
+    struct latch *next; /* the stripe's, while it is held */
+};
+
+struct latch_waiter;
 
 struct latches {
     struct latch_shard {
         pthread_mutex_t lock;
-        pthread_cond_t freed;
-        bool is_held[LATCH_STRIPES / LATCH_SHARDS];
+        struct latch_waiter *first, *last; /* who waits for a latch of this shard, in order */
+        struct latch_stripe {
+            struct latch *held;
+            _Atomic uint64_t
+                turn; /* raised when the first is taken, and when the last is given back */
+        } stripes[LATCH_STRIPES];
     } shards[LATCH_SHARDS];
-    _Atomic uint64_t
-        turns[LATCH_STRIPES]; /* raised when a stripe is taken, and when it is given back */
 };
 
 void latches_init(struct latches *latches);
 void latches_destroy(struct latches *latches);
 
-/* A set of stripes, sorted and without doubles; lives in its write's arena. */
+/* Made from hashes, in any order and with doubles; sorted before it is taken. Two keys with one hash share a
+ * latch. */
 struct latch_set {
-    uint16_t *stripes;
+    struct latch *items;
     size_t count;
 };
-uint16_t latch_stripe(uint64_t hash);
+/* Into room that the caller has made. */
+void latch_set_add(struct latch_set *set, uint64_t hash);
+/* In order, and without doubles. */
 void latch_set_sort(struct latch_set *set);
-/* Waits for each stripe in turn; where a thread has an owner, as marked by base/block.h. */
+/* Waits for each latch in turn; where a thread has an owner, as marked by base/block.h. */
 void latch_set_take(struct latches *latches, const struct latch_set *set);
 /* The same for requests: false, and nothing taken, if it would have to wait and too many wait already. */
 MUST_USE bool latch_set_take_unless_busy(struct latches *latches, const struct latch_set *set);
 void latch_set_give(struct latches *latches, const struct latch_set *set);
-/* Odd while the stripe is held. As long as it is the same even number, nobody has held the stripe. */
-uint64_t latch_turn(const struct latches *latches, uint16_t stripe);
+/* Odd while the latch of the hash, or one of the same stripe, is held. As long as it is the same even number,
+ * nobody has held it. */
+uint64_t latch_turn(const struct latches *latches, uint64_t hash);
 
 struct gate {
     pthread_mutex_t lock;

@@ -282,15 +282,14 @@ static status latch_candidates(struct walk *walk, struct latch_set *out)
 {
     struct arena *arena = walk->pass->arena;
 
-    TRY(ARENA_NEW(arena, walk->count, &out->stripes));
-    out->count = walk->count;
+    *out = (struct latch_set){ 0 };
+    TRY(ARENA_NEW(arena, walk->count, &out->items));
     for (size_t i = 0; i < walk->count; i++) {
         struct candidate *candidate = &walk->candidates[i];
         struct buffer key = buffer_in(arena);
         row_key_locator(&key, (struct document_key){ .id = candidate->key });
         TRY(buffer_finish(&key, &candidate->locator_key));
-        out->stripes[i] =
-            latch_stripe(bytes_hash(candidate->locator_key, walk->collection->state->id));
+        latch_set_add(out, bytes_hash(candidate->locator_key, walk->collection->state->id));
     }
     latch_set_sort(out);
     return STATUS_OK;

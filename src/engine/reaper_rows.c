@@ -10,7 +10,7 @@
 struct dead_row {
     bytes key;
     uint64_t seq;
-    uint16_t stripe;
+    uint64_t hash; /* of the document's latch */
     bool is_garbage;
 };
 
@@ -77,7 +77,7 @@ static status look_at(void *owner, bytes key, bytes value)
     row_key_locator(&locator, (struct document_key){ .id = document_key_of(key, &stamp, value) });
     TRY(buffer_finish(&locator, &locator_key));
     row->seq = stamp.seq;
-    row->stripe = latch_stripe(bytes_hash(locator_key, walk->collection->state->id));
+    row->hash = bytes_hash(locator_key, walk->collection->state->id);
     return arena_copy(arena, key, &row->key);
 }
 
@@ -148,13 +148,13 @@ static status delete_page(void *owner)
 {
     struct row_walk *walk = owner;
     struct engine *engine = walk->pass->engine;
-    struct latch_set latches = { .count = walk->count };
+    struct latch_set latches = { 0 };
 
     if (walk->count == 0)
         return STATUS_OK;
-    TRY(ARENA_NEW(walk->pass->arena, walk->count, &latches.stripes));
+    TRY(ARENA_NEW(walk->pass->arena, walk->count, &latches.items));
     for (size_t i = 0; i < walk->count; i++)
-        latches.stripes[i] = walk->rows[i].stripe;
+        latch_set_add(&latches, walk->rows[i].hash);
     latch_set_sort(&latches);
     gate_enter(&walk->collection->state->gate);
     latch_set_take(&engine->latches, &latches);

@@ -5,7 +5,7 @@
  * read last, if they are small, stand here, in a table (base/memo.c).
  *
  * Whoever changes a document holds the latch of its key from before it looks until the change can be seen,
- * and a latch counts its turns: odd while it is held. A row is kept together with the turn that was read
+ * and a latch has a turn: odd while it, or another one that shares its turn, is held. A row is kept together with the turn that was read
  * before the row, and is valid as long as that is the turn, and even. So nobody has to find and remove what
  * has changed, and a row that was read too early is never valid. Whether a document is dead is not kept: the
  * row has its stamp, which is judged anew by every reader, so it does not matter here when the dead are
@@ -58,7 +58,7 @@ struct recall_question recall_ask(const struct latches *latches,
     struct recall_question question = { .collection = collection, .key = key };
 
     question.hash = bytes_hash(key, collection->id);
-    question.turn = latch_turn(latches, latch_stripe(question.hash));
+    question.turn = latch_turn(latches, question.hash);
     return question;
 }
 

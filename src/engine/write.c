@@ -153,39 +153,60 @@ static status outline(struct write *write, struct write_op *op, struct step_of_w
     return STATUS_OK;
 }
 
-static void note_stripe(struct buffer *stripes, uint64_t hash)
+static bool has_unique(const struct collection *collection)
 {
-    uint16_t stripe = latch_stripe(hash);
+    bool is_found = false;
 
-    buffer_append(stripes, bytes_of(&stripe, sizeof(stripe)));
+    for (size_t i = 0; i < collection->index_count && !is_found; i++)
+        is_found = collection->indexes[i].definition.is_unique;
+    return is_found;
+}
+
+/* Room enough; which entries are unique is looked up only once. */
+static size_t count_latches(const struct write *write)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < write->op_count; i++) {
+        const struct step_of_write *step = &write->steps[i];
+        if (write->ops[i].outcome.code == OK)
+            count += 1 + (has_unique(step->collection) ? step->entries.count : 0);
+    }
+    for (size_t i = 0; i < write->bounds_count; i++)
+        count += write->bounds[i].count;
+    return count;
+}
+
+static void add_latches(struct latch_set *set, const struct step_of_write *step)
+{
+    const struct collection_state *state = step->collection->state;
+
+    latch_set_add(set, write_document_hash(state, step->locator_key));
+    if (!has_unique(step->collection))
+        return;
+    for (size_t i = 0; i < step->entries.count; i++) {
+        if (write_is_unique(step->collection, &step->entries.items[i]))
+            latch_set_add(set, hash_unique(state, &step->entries.items[i]));
+    }
 }
 
 static status take_latches(struct write *write)
 {
-    struct buffer stripes = buffer_in(write->request->arena);
+    struct latch_set *set = &write->latches;
 
+    *set = (struct latch_set){ 0 };
+    TRY(ARENA_NEW(write->request->arena, count_latches(write), &set->items));
     for (size_t i = 0; i < write->op_count; i++) {
-        const struct step_of_write *step = &write->steps[i];
-        if (write->ops[i].outcome.code != OK)
-            continue;
-        note_stripe(&stripes, write_document_hash(step->collection->state, step->locator_key));
-        for (size_t k = 0; k < step->entries.count; k++) {
-            if (write_is_unique(step->collection, &step->entries.items[k]))
-                note_stripe(&stripes,
-                            hash_unique(step->collection->state, &step->entries.items[k]));
-        }
+        if (write->ops[i].outcome.code == OK)
+            add_latches(set, &write->steps[i]);
     }
     for (size_t i = 0; i < write->bounds_count; i++) {
         const struct bounds *bounds = &write->bounds[i];
         for (size_t k = 0; k < bounds->count; k++)
-            note_stripe(&stripes, write_document_hash(bounds->state, bounds->first[k].locator_key));
+            latch_set_add(set, write_document_hash(bounds->state, bounds->first[k].locator_key));
     }
-    if (stripes.is_failed)
-        return arena_exhausted(write->request->arena);
-    write->latches.stripes = (uint16_t *)(void *)stripes.data;
-    write->latches.count = stripes.len / sizeof(uint16_t);
-    latch_set_sort(&write->latches);
-    if (!latch_set_take_unless_busy(&write->request->engine->latches, &write->latches))
+    latch_set_sort(set);
+    if (!latch_set_take_unless_busy(&write->request->engine->latches, set))
         return status_of(BUSY, "too many requests wait for documents that are being written; try "
                                "again");
     write->has_latches = true;

@@ -1,7 +1,8 @@
-/* Latches and gates: who has to wait says so, and is refused when too many wait. */
+/* Latches and gates: who has to wait says so, and is refused when too many wait; who waits is served in order. */
 #include "tests/check.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "engine/latch.h"
 
@@ -70,43 +71,57 @@ static struct owner owner_of(bool is_full)
                            .is_full = is_full };
 }
 
-TEST(latch, who_waits_for_a_stripe_says_so)
+static struct latches *latches_new(void)
+{
+    struct latches *latches = memory_take_zeroed(1, sizeof(*latches));
+
+    CHECK(latches);
+    latches_init(latches);
+    return latches;
+}
+
+static void latches_end(struct latches *latches)
+{
+    latches_destroy(latches);
+    memory_give(latches);
+}
+
+TEST(latch, who_waits_for_a_latch_says_so)
 {
     struct owner owner = owner_of(false);
-    struct latches *latches = memory_take_zeroed(1, sizeof(*latches));
-    uint16_t one[] = { 7 }, three[] = { 3, 7, 9 };
+    struct latches *latches = latches_new();
+    struct latch one[] = { { .hash = 7 } },
+                 three[] = { { .hash = 3 }, { .hash = 7 }, { .hash = 9 } };
     struct latch_set held = { one, 1 };
     struct visitor visitor = {
         .owner = &owner, .latches = latches, .set = {three, 3}
     };
     pthread_t thread;
 
-    latches_init(latches);
     latch_set_take(latches, &held);
     pthread_create(&thread, NULL, visit, &visitor);
     await_begun(&owner, 1);
     latch_set_give(latches, &held);
     pthread_join(thread, NULL);
     CHECK(visitor.is_in);
-    CHECK_EQ(owner.begun, 1, "only for the stripe that was held");
+    CHECK_EQ(owner.begun, 1, "only for the latch that was held");
     CHECK_EQ(owner.ended, 1, "");
     latch_set_give(latches, &visitor.set);
-    latches_destroy(latches);
-    memory_give(latches);
+    latches_end(latches);
 }
 
-TEST(latch, a_refused_wait_leaves_no_stripe_taken)
+TEST(latch, a_refused_wait_leaves_no_latch_taken)
 {
     struct owner owner = owner_of(true);
-    struct latches *latches = memory_take_zeroed(1, sizeof(*latches));
-    uint16_t one[] = { 7 }, three[] = { 3, 7, 9 };
+    struct latches *latches = latches_new();
+    struct latch one[] = { { .hash = 7 } },
+                 three[] = { { .hash = 3 }, { .hash = 7 }, { .hash = 9 } };
     struct latch_set held = { one, 1 };
     struct visitor visitor = {
         .owner = &owner, .latches = latches, .set = {three, 3}
     };
     pthread_t thread;
 
-    latches_init(latches);
     latch_set_take(latches, &held);
     pthread_create(&thread, NULL, visit, &visitor);
     pthread_join(thread, NULL);
@@ -116,9 +131,212 @@ TEST(latch, a_refused_wait_leaves_no_stripe_taken)
     latch_set_give(latches, &held);
     latch_set_take(latches, &visitor.set);
     latch_set_give(latches, &visitor.set);
-    latches_destroy(latches);
-    memory_give(latches);
+    latches_end(latches);
 }
+
+TEST(latch, a_hash_that_comes_twice_is_one_latch)
+{
+    struct latches *latches = latches_new();
+    struct latch items[5];
+    struct latch_set set = { items, 0 };
+    const uint64_t hashes[] = { UINT64_MAX, 5, UINT64_MAX, 0, 5 };
+
+    for (size_t i = 0; i < ARRAY_COUNT(hashes); i++)
+        latch_set_add(&set, hashes[i]);
+    latch_set_sort(&set);
+    CHECK_EQ(set.count, 3, "");
+    CHECK(items[0].hash == 0 && items[1].hash == 5 && items[2].hash == UINT64_MAX);
+    for (int i = 0; i < 2; i++) {
+        latch_set_take(latches, &set);
+        latch_set_give(latches, &set);
+    }
+    latches_end(latches);
+}
+
+/* One shard and one stripe for all. */
+static uint64_t neighbour(uint64_t number)
+{
+    return number << 32;
+}
+
+TEST(latch, neighbours_do_not_wait_for_each_other_but_share_their_turn)
+{
+    struct latches *latches = latches_new();
+    struct latch items[] = { { .hash = neighbour(1) }, { .hash = neighbour(2) } };
+    struct latch_set first = { &items[0], 1 }, second = { &items[1], 1 };
+    const uint64_t before = latch_turn(latches, neighbour(3));
+
+    CHECK_EQ(before % 2, 0, "");
+    CHECK_EQ(latch_turn(latches, 1), 0, "of another stripe");
+    latch_set_take(latches, &first);
+    CHECK_EQ(latch_turn(latches, neighbour(3)) % 2, 1, "");
+    latch_set_take(latches, &second);
+    CHECK_EQ(latch_turn(latches, neighbour(3)) % 2, 1, "two are held");
+    latch_set_give(latches, &first);
+    CHECK_EQ(latch_turn(latches, neighbour(3)) % 2, 1, "one is held");
+    latch_set_give(latches, &second);
+    CHECK_EQ(latch_turn(latches, neighbour(3)) % 2, 0, "");
+    CHECK(latch_turn(latches, neighbour(3)) != before);
+    CHECK_EQ(latch_turn(latches, 1), 0, "");
+    latches_end(latches);
+}
+
+/* ---- the line --------------------------------------------------------------------------------------- */
+
+struct line {
+    struct latches *latches;
+    int served[4];
+    int count;
+};
+
+struct in_line {
+    struct line *line;
+    struct latch latch;
+    int number;
+};
+
+static void *stand_in_line(void *argument)
+{
+    struct in_line *self = argument;
+    struct latch_set set = { &self->latch, 1 };
+
+    latch_set_take(self->line->latches, &set);
+    self->line->served[self->line->count++] = self->number; /* the latch guards it */
+    latch_set_give(self->line->latches, &set);
+    return NULL;
+}
+
+/* Until somebody stands at the end of the line who did not before. */
+static struct latch_waiter *await_longer(struct latch_shard *shard, struct latch_waiter *last)
+{
+    struct latch_waiter *now = last;
+
+    while (now == last) {
+        pthread_mutex_lock(&shard->lock);
+        now = shard->last;
+        pthread_mutex_unlock(&shard->lock);
+        sched_yield();
+    }
+    return now;
+}
+
+TEST(latch, who_came_first_is_served_first_and_before_the_one_who_comes_back_at_once)
+{
+    struct line line = { .latches = latches_new() };
+    struct in_line mine = { .line = &line, .latch = { .hash = neighbour(7) }, .number = 3 };
+    struct in_line others[3];
+    struct latch_set held = { &mine.latch, 1 };
+    struct latch_waiter *last = NULL;
+    pthread_t threads[3];
+
+    latch_set_take(line.latches, &held);
+    for (int i = 0; i < 3; i++) {
+        others[i] = (struct in_line){ .line = &line, .latch = mine.latch, .number = i };
+        pthread_create(&threads[i], NULL, stand_in_line, &others[i]);
+        last = await_longer(&line.latches->shards[0], last);
+    }
+    latch_set_give(line.latches, &held);
+    stand_in_line(&mine);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 4; i++)
+        CHECK_EQ(line.served[i], i, "");
+    latches_end(line.latches);
+}
+
+TEST(latch, who_waits_for_another_latch_of_the_shard_is_passed_over)
+{
+    struct line line = { .latches = latches_new() };
+    struct latch items[] = { { .hash = neighbour(1) }, { .hash = neighbour(2) } };
+    struct latch_set first = { &items[0], 1 }, second = { &items[1], 1 };
+    struct in_line others[2];
+    struct latch_waiter *last = NULL;
+    pthread_t threads[2];
+
+    latch_set_take(line.latches, &first);
+    latch_set_take(line.latches, &second);
+    for (int i = 0; i < 2; i++) {
+        others[i] = (struct in_line){
+            .line = &line, .latch = {items[i].hash, NULL},
+                 .number = i
+        };
+        pthread_create(&threads[i], NULL, stand_in_line, &others[i]);
+        last = await_longer(&line.latches->shards[0], last);
+    }
+    latch_set_give(line.latches, &second);
+    pthread_join(threads[1], NULL);
+    latch_set_give(line.latches, &first);
+    pthread_join(threads[0], NULL);
+    CHECK_EQ(line.served[0], 1, "");
+    CHECK_EQ(line.served[1], 0, "");
+    latches_end(line.latches);
+}
+
+/* ---- many ------------------------------------------------------------------------------------------- */
+
+enum { KEYS = 4000, KEYS_AT_ONCE = 1500, MANY_THREADS = 4, MANY_ROUNDS = 20 };
+
+struct many {
+    struct latches *latches;
+    int touched[KEYS]; /* each guarded by its latch */
+};
+
+struct one_of_many {
+    struct many *many;
+    uint64_t seed;
+    uint64_t touched;
+};
+
+static uint64_t hash_of_key(uint64_t key)
+{
+    return bytes_hash(bytes_of(&key, sizeof(key)), 1);
+}
+
+static void *touch_many(void *argument)
+{
+    struct one_of_many *self = argument;
+    struct random random = random_seeded(self->seed);
+    struct latch items[KEYS_AT_ONCE];
+    uint64_t keys[KEYS_AT_ONCE];
+
+    for (int round = 0; round < MANY_ROUNDS; round++) {
+        struct latch_set set = { items, 0 };
+        for (size_t i = 0; i < KEYS_AT_ONCE; i++) {
+            keys[i] = random_below(&random, KEYS);
+            latch_set_add(&set, hash_of_key(keys[i]));
+        }
+        latch_set_sort(&set);
+        latch_set_take(self->many->latches, &set);
+        for (size_t i = 0; i < KEYS_AT_ONCE; i++)
+            self->many->touched[keys[i]]++;
+        self->touched += KEYS_AT_ONCE;
+        latch_set_give(self->many->latches, &set);
+    }
+    return NULL;
+}
+
+TEST(latch, thousands_of_keys_that_overlap_are_held_by_one_at_a_time_and_nobody_waits_in_a_circle)
+{
+    struct many many = { .latches = latches_new() };
+    struct one_of_many each[MANY_THREADS];
+    pthread_t threads[MANY_THREADS];
+    uint64_t touched = 0;
+
+    for (size_t i = 0; i < MANY_THREADS; i++) {
+        each[i] = (struct one_of_many){ .many = &many, .seed = i + 1 };
+        pthread_create(&threads[i], NULL, touch_many, &each[i]);
+    }
+    for (size_t i = 0; i < MANY_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < KEYS; i++)
+        touched += (uint64_t)many.touched[i];
+    CHECK_EQ(touched, (uint64_t)MANY_THREADS * MANY_ROUNDS * KEYS_AT_ONCE, "");
+    for (size_t i = 0; i < KEYS; i++)
+        CHECK_EQ(latch_turn(many.latches, hash_of_key(i)) % 2, 0, "all were given back");
+    latches_end(many.latches);
+}
+
+/* ---- gates ------------------------------------------------------------------------------------------ */
 
 TEST(latch, a_refused_wait_at_a_gate_is_not_inside)
 {

@@ -81,10 +81,10 @@ static bool finds(struct bench *bench, const char *key, const char *document)
     return is_found;
 }
 
-static struct latch_set latch_of(struct bench *bench, const char *key, uint16_t *stripe)
+static struct latch_set latch_of(struct bench *bench, const char *key, struct latch *latch)
 {
-    *stripe = latch_stripe(ask(bench, key).hash);
-    return (struct latch_set){ .stripes = stripe, .count = 1 };
+    *latch = (struct latch){ .hash = ask(bench, key).hash };
+    return (struct latch_set){ .items = latch, .count = 1 };
 }
 
 TEST(recall, what_was_kept_is_found_for_its_key_collection_and_version_only)
@@ -106,8 +106,8 @@ TEST(recall, what_was_kept_is_found_for_its_key_collection_and_version_only)
 TEST(recall, nothing_is_found_while_the_latch_is_held_nor_afterwards)
 {
     struct bench *bench = bench_open();
-    uint16_t stripe;
-    struct latch_set latch = latch_of(bench, "Lone", &stripe);
+    struct latch lone;
+    struct latch_set latch = latch_of(bench, "Lone", &lone);
 
     keep(bench, "Lone", "old");
     latch_set_take(&bench->latches, &latch);
@@ -121,11 +121,30 @@ TEST(recall, nothing_is_found_while_the_latch_is_held_nor_afterwards)
     bench_close(bench);
 }
 
+TEST(recall, nothing_is_found_while_a_latch_beside_it_is_held_even_if_its_own_was_given_back)
+{
+    struct bench *bench = bench_open();
+    struct latch lone, beside;
+    struct latch_set latch = latch_of(bench, "Lone", &lone), other = { &beside, 1 };
+
+    beside = (struct latch){ .hash = lone.hash ^ UINT64_C(1) << 32 }; /* the same stripe */
+    keep(bench, "Lone", "old");
+    latch_set_take(&bench->latches, &other);
+    latch_set_take(&bench->latches, &latch);
+    CHECK(!finds(bench, "Lone", ""));
+    latch_set_give(&bench->latches, &latch);
+    CHECK(!finds(bench, "Lone", ""));
+    keep(bench, "Lone", "new");
+    latch_set_give(&bench->latches, &other);
+    CHECK(!finds(bench, "Lone", ""));
+    bench_close(bench);
+}
+
 TEST(recall, a_row_that_was_read_before_a_change_is_never_found)
 {
     struct bench *bench = bench_open();
-    uint16_t stripe;
-    struct latch_set latch = latch_of(bench, "Lone", &stripe);
+    struct latch lone;
+    struct latch_set latch = latch_of(bench, "Lone", &lone);
     struct recall_question early = ask(bench, "Lone");
 
     latch_set_take(&bench->latches, &latch);
@@ -217,8 +236,8 @@ TEST(recall, the_row_of_a_write_is_kept_when_it_is_met_again)
 TEST(recall, the_row_of_a_write_answers_no_question_about_its_key)
 {
     struct bench *bench = bench_open();
-    uint16_t stripe;
-    struct latch_set latch = latch_of(bench, "Lone", &stripe);
+    struct latch lone;
+    struct latch_set latch = latch_of(bench, "Lone", &lone);
 
     meet(bench, 1, "old");
     meet(bench, 1, "old");
