@@ -1,19 +1,29 @@
 /* Commit queue: many writers, one synced write at a time.
  *
  * Who submits while nobody leads, leads: takes what waits, lets each commit stamp its rows into one
- * batch, writes that batch, tells the owners in order, and goes on until nothing waits. Everybody
- * else only links in and goes away; the sync that is running is the time in which the next group
- * gathers.
+ * batch, writes that batch and tells the owners in order. Everybody else only links in and goes away, or
+ * sleeps until it is told; the sync that is running is the time in which the next group gathers.
+ *
+ * The lead goes round. Who waits for a commit wants to go on with its own work as soon as that is told, so it
+ * hands the lead to the first thread that sleeps for a commit of its own. Where nobody sleeps, because all others
+ * have gone away, and where the leader itself does not wait for anything, it goes on until nothing waits.
  *
  * Groups. As many commits as have gathered, those that come while others are stamped included, up to
  * LIMIT_GROUP_COMMITS and until LIMIT_GROUP_BYTES are reached. A commit goes alone if it is a barrier, if it has guards (one that fails must not take
  * others with it, and a stamp cannot run twice), and always where a storage cannot write several
  * partitions at once.
  *
- *     idle -> leading     commit_submit, on the submitting thread
+ *     idle -> leading     submit, on the submitting thread
+ *     leading -> leading  hand_over, to a thread that sleeps in commit_and_wait
  *     leading -> idle     lead, nothing waits
  *     any -> stopped      group_write, after a failed write; for ever. Waiting and later commits are
  *                         answered WRITES_STOPPED and never stamped
+ *
+ * The end. Nothing is queued when the queue is closed, so the only one who may still be in it is the leader that has told the
+ * last owner; `is_led` says so until that leader has left, and closing waits for it. All others are out: who was told
+ * reads its own outcome and nothing else, and who has handed over the lead touches only memory of its own from the
+ * very store that gave it away. The wakes that it still owes to sleepers go to addresses, which may belong to
+ * nobody any more; the system does not mind, and a sleeper on something else there looks again.
  *
  * After a failed write nobody knows what is on the disk, so nothing may be built on it: the storage
  * says IO_ERROR (nothing was written) or UNKNOWN_RESULT (it may be there after a restart), the
@@ -25,7 +35,6 @@
  * calling out; what belongs to the leader is touched by the leader only. Start reading at lead(). */
 #include "storage/commit_queue.h"
 
-#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,7 +44,7 @@
 
 #include "storage/storage.h"
 
-enum { REASON_BYTES = 1024, MESSAGE_ARENA_BYTES = 64 * 1024, BELLS = 8 };
+enum { REASON_BYTES = 1024, MESSAGE_ARENA_BYTES = 64 * 1024 };
 
 struct commit_list {
     struct commit *first;
@@ -52,12 +61,7 @@ struct commit_queue {
     pthread_cond_t leader_left;
     struct commit_list incoming;
     size_t waiting_count; /* submitted and not yet told */
-    unsigned round;       /* how often the leader has emptied `incoming` */
     bool is_led;
-
-    /* Who waits sleeps here, by the round of arrival: one wake for a whole group, and it does not wake
-     * those whose turn comes next. Changed by the leader when a group has been told. */
-    _Atomic uint32_t bells[BELLS];
 
     /* The leader's. */
     struct commit_list taken;
@@ -66,13 +70,15 @@ struct commit_queue {
     struct commit *group[LIMIT_GROUP_COMMITS];
     status outcomes[LIMIT_GROUP_COMMITS];
     size_t group_count;
-    size_t sleeper_count[BELLS]; /* told in this group, by round */
+    struct sleepers *sleepers; /* told in this group; on the leader's stack */
 
     _Atomic bool is_stopped;
     char stop_reason[REASON_BYTES]; /* written once, before is_stopped */
 };
 
-static void lead(struct commit_queue *queue);
+struct waiting_commit;
+
+static void lead(struct commit_queue *queue, struct waiting_commit *own);
 
 /* ---- life ----------------------------------------------------------------------------------------- */
 
@@ -106,7 +112,6 @@ void commit_queue_close(struct commit_queue *queue)
         return;
     pthread_mutex_lock(&queue->lock);
     ASSERT(queue->incoming.first == NULL);
-    /* The last owner may have been told just now, with the leader still on its way out. */
     while (queue->is_led)
         pthread_cond_wait(&queue->leader_left, &queue->lock);
     ASSERT(queue->waiting_count == 0);
@@ -167,9 +172,10 @@ static void list_move_all(struct commit_list *to, struct commit_list *from)
 
 /* ---- submitting ----------------------------------------------------------------------------------- */
 
-/* *round_out says which bell will ring; the commit may be over and gone when this returns. */
-static status submit(struct commit_queue *queue, struct commit *commit, unsigned *round_out)
+/* *is_leader_out: the caller has to lead now. Otherwise the commit may be over and gone when this returns. */
+static status submit(struct commit_queue *queue, struct commit *commit, bool *is_leader_out)
 {
+    *is_leader_out = false;
     if (commit_queue_is_stopped(queue))
         return status_of(WRITES_STOPPED, queue->stop_reason);
 
@@ -178,36 +184,49 @@ static status submit(struct commit_queue *queue, struct commit *commit, unsigned
         pthread_mutex_unlock(&queue->lock);
         return status_of(BUSY, "too many writes are waiting for the disk; try again");
     }
-    *round_out = queue->round;
     list_append(&queue->incoming, commit);
     queue->waiting_count++;
-    bool is_leader = !queue->is_led;
+    *is_leader_out = !queue->is_led;
     queue->is_led = true;
     pthread_mutex_unlock(&queue->lock);
-    if (is_leader)
-        lead(queue);
     return STATUS_OK;
 }
 
 status commit_submit(struct commit_queue *queue, struct commit *commit)
 {
-    unsigned round;
+    bool is_leader;
 
     ASSERT(commit->stamp != NULL);
     ASSERT(commit->done != NULL);
-    return submit(queue, commit, &round);
+    TRY(submit(queue, commit, &is_leader));
+    if (is_leader) {
+        /* Mostly waiting for the disk, so marked as a wait; refused, it must be done all the same. */
+        const bool is_marked = block_begin();
+        lead(queue, NULL);
+        if (is_marked)
+            block_end();
+    }
+    return STATUS_OK;
 }
 
 /* ---- waiting -------------------------------------------------------------------------------------- */
+
+/* What a thread that waits is to do. The leader writes LEADS or TOLD, and touches it no more. */
+enum { AWAKE, ASLEEP, LEADS, TOLD };
 
 /* A commit on the stack of a thread that waits; stands in the queue for the caller's. */
 struct waiting_commit {
     struct commit commit;
     struct commit_queue *queue;
     struct commit *inner;
-    unsigned round; /* written by the submitting thread, under the lock */
     status outcome;
-    _Atomic bool is_done; /* the leader's last touch */
+    _Atomic uint32_t state;
+};
+
+/* Whom the leader has told, and still has to wake: addresses only. */
+struct sleepers {
+    _Atomic uint32_t *states[LIMIT_GROUP_COMMITS];
+    size_t count;
 };
 
 static status waiting_stamp(struct commit *commit, struct storage_batch *batch)
@@ -220,44 +239,51 @@ static status waiting_stamp(struct commit *commit, struct storage_batch *batch)
 static void waiting_done(struct commit *commit, status outcome)
 {
     struct waiting_commit *waiting = commit->owner;
+    struct sleepers *sleepers = waiting->queue->sleepers;
+    _Atomic uint32_t *state = &waiting->state;
 
     if (waiting->inner->done != NULL)
         waiting->inner->done(waiting->inner, outcome);
-    waiting->queue->sleeper_count[waiting->round % BELLS]++;
     waiting->outcome = outcome;
-    atomic_store_explicit(&waiting->is_done, true, memory_order_release);
+    if (atomic_exchange(state, TOLD) == ASLEEP)
+        sleepers->states[sleepers->count++] = state;
 }
 
-static void bell_wait(_Atomic uint32_t *bell, uint32_t seen)
+static void wake(_Atomic uint32_t *state)
 {
-    (void)syscall(SYS_futex, bell, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    (void)syscall(SYS_futex, state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void bell_ring(_Atomic uint32_t *bell)
+static void wake_all(struct sleepers *sleepers)
 {
-    atomic_fetch_add(bell, 1);
-    (void)syscall(SYS_futex, bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    for (size_t i = 0; i < sleepers->count; i++)
+        wake(sleepers->states[i]);
+    sleepers->count = 0;
 }
 
-static void ring_for_sleepers(struct commit_queue *queue)
+/* What the leader has made of it; ASLEEP is written here and nowhere else. */
+static uint32_t sleep_until_called(struct waiting_commit *waiting)
 {
-    for (int i = 0; i < BELLS; i++) {
-        if (queue->sleeper_count[i] > 0)
-            bell_ring(&queue->bells[i]);
-        queue->sleeper_count[i] = 0;
+    uint32_t state = AWAKE;
+
+    if (atomic_compare_exchange_strong(&waiting->state, &state, ASLEEP))
+        state = ASLEEP;
+    while (state == ASLEEP) {
+        (void)syscall(SYS_futex, &waiting->state, FUTEX_WAIT_PRIVATE, ASLEEP, NULL, NULL, 0);
+        state = atomic_load(&waiting->state);
     }
+    return state;
 }
 
-static void sleep_until_done(struct waiting_commit *waiting)
+static void wait_until_told(struct waiting_commit *waiting, bool is_leader)
 {
-    _Atomic uint32_t *bell = &waiting->queue->bells[waiting->round % BELLS];
-
-    for (;;) {
-        const uint32_t seen = atomic_load(bell);
-        if (atomic_load_explicit(&waiting->is_done, memory_order_acquire))
-            return;
-        bell_wait(bell, seen);
+    if (!is_leader && sleep_until_called(waiting) == LEADS) {
+        atomic_store(&waiting->state, AWAKE);
+        is_leader = true;
     }
+    if (is_leader)
+        lead(waiting->queue, waiting);
+    ASSERT(atomic_load(&waiting->state) == TOLD);
 }
 
 status commit_and_wait(struct commit_queue *queue, struct commit *commit)
@@ -268,6 +294,7 @@ status commit_and_wait(struct commit_queue *queue, struct commit *commit)
         .inner = commit,
         .outcome = STATUS_OK,
     };
+    bool is_leader;
 
     ASSERT(commit->stamp != NULL);
     waiting.commit.stamp = waiting_stamp;
@@ -275,9 +302,9 @@ status commit_and_wait(struct commit_queue *queue, struct commit *commit)
     waiting.commit.owner = &waiting;
     if (!block_begin())
         return status_of(BUSY, "too many requests wait for the disk; try again");
-    const status s = submit(queue, &waiting.commit, &waiting.round);
+    const status s = submit(queue, &waiting.commit, &is_leader);
     if (s.code == OK)
-        sleep_until_done(&waiting);
+        wait_until_told(&waiting, is_leader);
     block_end();
     return s.code == OK ? waiting.outcome : s;
 }
@@ -288,31 +315,64 @@ static void group_stamp(struct commit_queue *queue);
 static status group_write(struct commit_queue *queue);
 static void group_tell(struct commit_queue *queue, status outcome);
 
-/* Mostly waiting for the disk, so marked as a wait; refused, it must be done all the same. */
-static void lead(struct commit_queue *queue)
+/* What has come since is taken; false if nothing waits, and then nobody leads any more. */
+static bool take_or_leave(struct commit_queue *queue)
 {
-    const bool is_marked = block_begin();
-
     pthread_mutex_lock(&queue->lock);
-    for (;;) {
-        list_move_all(&queue->taken, &queue->incoming);
-        queue->round++;
-        if (queue->taken.first == NULL)
-            break;
-        pthread_mutex_unlock(&queue->lock);
-
-        group_stamp(queue);
-        group_tell(queue, group_write(queue));
-        ring_for_sleepers(queue);
-
-        pthread_mutex_lock(&queue->lock);
-        queue->waiting_count -= queue->group_count;
-    }
-    queue->is_led = false;
-    pthread_cond_broadcast(&queue->leader_left);
+    queue->waiting_count -= queue->group_count;
+    queue->group_count = 0;
+    list_move_all(&queue->taken, &queue->incoming);
+    queue->is_led = queue->taken.first != NULL;
+    const bool goes_on = queue->is_led;
+    if (!goes_on)
+        pthread_cond_broadcast(&queue->leader_left);
     pthread_mutex_unlock(&queue->lock);
-    if (is_marked)
-        block_end();
+    return goes_on;
+}
+
+/* The first that was taken and has a thread that waits; NULL if there is none, or if the leader is not through. */
+static struct waiting_commit *find_heir(const struct commit_queue *queue,
+                                        struct waiting_commit *own)
+{
+    const struct commit *commit = queue->taken.first;
+
+    if (own == NULL || atomic_load(&own->state) != TOLD)
+        return NULL;
+    while (commit != NULL && commit->stamp != waiting_stamp)
+        commit = commit->next;
+    return commit != NULL ? commit->owner : NULL;
+}
+
+static void hand_over(struct commit_queue *queue, struct waiting_commit *heir)
+{
+    const struct commit_queue_hooks hooks = queue->hooks;
+    _Atomic uint32_t *state = &heir->state;
+
+    if (atomic_exchange(state, LEADS) == ASLEEP) /* from here on the queue may be gone */
+        wake(state);
+    if (hooks.after_lead != NULL)
+        hooks.after_lead(hooks.owner);
+}
+
+/* Whoever was told is woken when the next leader knows, which has more to do. */
+static void lead(struct commit_queue *queue, struct waiting_commit *own)
+{
+    struct sleepers sleepers;
+    struct waiting_commit *heir = NULL;
+
+    sleepers.count = 0;
+    while (heir == NULL && take_or_leave(queue)) {
+        heir = find_heir(queue, own);
+        if (heir != NULL) {
+            hand_over(queue, heir);
+        } else {
+            wake_all(&sleepers);
+            queue->sleepers = &sleepers;
+            group_stamp(queue);
+            group_tell(queue, group_write(queue));
+        }
+    }
+    wake_all(&sleepers);
 }
 
 static bool goes_alone(const struct commit_queue *queue, const struct commit *commit)
@@ -337,7 +397,6 @@ static bool take_latecomers(struct commit_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
     list_move_all(&queue->taken, &queue->incoming);
-    queue->round++;
     pthread_mutex_unlock(&queue->lock);
     return queue->taken.first != NULL;
 }

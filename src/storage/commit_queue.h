@@ -1,6 +1,7 @@
 /* Who writes, and when a writer hears of it. The first writer that finds nobody committing leads: it
- * takes everything that waits, writes it as one synced batch, tells every owner, and repeats until the
- * queue is empty. No thread of its own, no batching window: the running sync is the window.
+ * takes everything that waits, writes it as one synced batch and tells every owner. Then it hands the lead to
+ * a thread that waits for its commit, or repeats if there is none, until the queue is empty. No thread
+ * of its own, no batching window: the running sync is the window.
  *
  * A commit is not written when it is submitted but stamped when its turn comes: `stamp` is called on the
  * leader, one commit at a time in commit order, and appends the final rows to the shared batch. */
@@ -39,12 +40,16 @@ struct commit {
 struct commit_queue_hooks {
     void (*before_group)(void *owner, struct storage_batch *batch);
     void (*after_group)(void *owner, bool is_written);
+    /* On a thread that has handed the lead to another one: it touches the queue no more, which may even be closed
+     * by now. For tests. */
+    void (*after_lead)(void *owner);
     void *owner;
 };
 
 struct commit_queue *commit_queue_open(struct storage *storage, struct commit_queue_hooks hooks,
                                        const struct log *log, struct metrics *metrics);
-/* Nothing may be queued any more. */
+/* Nothing may be queued any more. Waits for the last leader to have left, who may have told the last owner just
+ * now. */
 void commit_queue_close(struct commit_queue *queue);
 
 /* Never waits for others; may lead (and then writes for everybody). OK: `done` will be or has been called,
@@ -52,8 +57,8 @@ void commit_queue_close(struct commit_queue *queue);
  * write. Commits that were queued behind the failed write get WRITES_STOPPED through `done`; those
  * in it get the storage's IO_ERROR or UNKNOWN_RESULT. */
 MUST_USE status commit_submit(struct commit_queue *queue, struct commit *commit);
-/* Submits and waits until `done` has run (commit->done may be NULL here); returns the outcome. Must not
- * be called from stamp or done. */
+/* Submits and waits until `done` has run (commit->done may be NULL here); returns the outcome. May lead until then, and
+ * on until another one waits. Must not be called from stamp or done. */
 MUST_USE status commit_and_wait(struct commit_queue *queue, struct commit *commit);
 
 /* Writes go on after an operator has mended the disk and the server was reopened; here one only asks. */

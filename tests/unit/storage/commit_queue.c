@@ -1,5 +1,6 @@
 /* The commit queue: order, groups, refusals, stops, and many threads. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -102,7 +103,7 @@ static void item_done(struct commit *commit, status outcome)
 
 static void bench_open(struct bench *bench, enum fixture_kind kind)
 {
-    const struct commit_queue_hooks hooks = { before_group, after_group, bench };
+    const struct commit_queue_hooks hooks = { before_group, after_group, NULL, bench };
 
     memset(bench, 0, sizeof(*bench));
     fixture_open(&bench->f, kind);
@@ -540,4 +541,160 @@ TEST(commit_queue, a_stop_reaches_every_waiting_thread)
     CHECK_EQ(acknowledged, 0, "");
     CHECK(commit_queue_is_stopped(crowd.queue));
     crowd_close(&crowd);
+}
+
+/* ---- the lead goes round ---------------------------------------------------------------------------- */
+
+/* Two threads that wait for a commit each, and a commit that nobody waits for, which comes again and again for as
+ * long as the test needs somebody to lead. */
+struct relay {
+    struct fixture f;
+    struct commit_queue *queue;
+    struct runner {
+        struct commit commit;
+        struct relay *relay;
+        pthread_t thread;
+        status outcome;
+        _Atomic bool is_stamped, has_returned;
+    } runners[2];
+    struct commit endless;
+    const _Atomic bool *is_enough; /* ends the endless one */
+    _Atomic bool is_over;          /* it has ended */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    _Atomic bool is_handed_over;
+    bool holds_back; /* whoever hands over stays where it is */
+};
+
+static status runner_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct runner *runner = commit->owner;
+
+    storage_put(runner->relay->f.storage, batch, fixture_at(SPACE_ROWS), BYTES_LITERAL("runner"),
+                BYTES_LITERAL("r"));
+    atomic_store(&runner->is_stamped, true);
+    return STATUS_OK;
+}
+
+static status endless_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct relay *relay = commit->owner;
+
+    storage_put(relay->f.storage, batch, fixture_at(SPACE_ROWS), BYTES_LITERAL("endless"),
+                BYTES_LITERAL("e"));
+    return STATUS_OK;
+}
+
+static void endless_done(struct commit *commit, status outcome)
+{
+    struct relay *relay = commit->owner;
+
+    ASSERT(outcome.code == OK);
+    if (atomic_load(relay->is_enough))
+        atomic_store(&relay->is_over, true);
+    else
+        ASSERT(commit_submit(relay->queue, commit).code == OK);
+}
+
+static void relay_handed_over(void *owner)
+{
+    struct relay *relay = owner;
+
+    pthread_mutex_lock(&relay->lock);
+    atomic_store(&relay->is_handed_over, true);
+    pthread_cond_broadcast(&relay->changed);
+    while (relay->holds_back)
+        pthread_cond_wait(&relay->changed, &relay->lock);
+    pthread_mutex_unlock(&relay->lock);
+}
+
+static void *run_once(void *data)
+{
+    struct runner *runner = data;
+
+    runner->outcome = commit_and_wait(runner->relay->queue, &runner->commit);
+    atomic_store(&runner->has_returned, true);
+    return NULL;
+}
+
+/* A commit that comes while others are stamped comes along with them, and there is no lead to take over. */
+static void *run_until_handed_over(void *data)
+{
+    struct runner *runner = data;
+
+    while (!atomic_load(&runner->relay->is_handed_over))
+        CHECK_OK(commit_and_wait(runner->relay->queue, &runner->commit));
+    return NULL;
+}
+
+static void first_done(struct commit *commit, status outcome)
+{
+    struct runner *runner = commit->owner;
+
+    ASSERT(outcome.code == OK);
+    ASSERT(commit_submit(runner->relay->queue, &runner->relay->endless).code == OK);
+}
+
+/* The first runner leads, and goes on with the endless one; the second comes at some time. */
+static void relay_start(struct relay *relay)
+{
+    const struct commit_queue_hooks hooks = { .after_lead = relay_handed_over, .owner = relay };
+
+    fixture_open(&relay->f, FIXTURE_MEMORY);
+    relay->queue = commit_queue_open(relay->f.storage, hooks, &relay->f.log, &relay->f.metrics);
+    pthread_mutex_init(&relay->lock, NULL);
+    pthread_cond_init(&relay->changed, NULL);
+    relay->endless =
+        (struct commit){ .stamp = endless_stamp, .done = endless_done, .owner = relay };
+    for (int i = 0; i < 2; i++) {
+        struct runner *runner = &relay->runners[i];
+        runner->relay = relay;
+        runner->commit = (struct commit){ .stamp = runner_stamp, .owner = runner };
+    }
+    relay->runners[0].commit.done = first_done;
+    CHECK_EQ(pthread_create(&relay->runners[0].thread, NULL, run_once, &relay->runners[0]), 0, "");
+    while (!atomic_load(&relay->runners[0].is_stamped)) /* it leads */
+        sched_yield();
+    CHECK_EQ(
+        pthread_create(&relay->runners[1].thread, NULL, run_until_handed_over, &relay->runners[1]),
+        0, "");
+}
+
+static void relay_end(struct relay *relay)
+{
+    pthread_cond_destroy(&relay->changed);
+    pthread_mutex_destroy(&relay->lock);
+    fixture_close(&relay->f);
+}
+
+TEST(commit_queue, who_waits_goes_on_when_it_is_told_and_others_lead)
+{
+    struct relay relay = { .is_enough = &relay.runners[0].has_returned };
+
+    relay_start(&relay);
+    pthread_join(relay.runners[0].thread, NULL); /* though commits come without end until then */
+    pthread_join(relay.runners[1].thread, NULL);
+    CHECK_OK(relay.runners[0].outcome);
+    CHECK(atomic_load(&relay.is_handed_over));
+    CHECK(atomic_load(&relay.is_over));
+    commit_queue_close(relay.queue);
+    relay_end(&relay);
+}
+
+TEST(commit_queue, the_queue_may_be_closed_while_who_handed_over_the_lead_is_still_on_its_way_out)
+{
+    struct relay relay = { .is_enough = &relay.is_handed_over, .holds_back = true };
+
+    relay_start(&relay);
+    pthread_join(relay.runners[1].thread, NULL); /* it was the last to lead */
+    CHECK(atomic_load(&relay.is_over));
+    CHECK(!atomic_load(&relay.runners[0].has_returned));
+    commit_queue_close(relay.queue);
+    pthread_mutex_lock(&relay.lock);
+    relay.holds_back = false;
+    pthread_cond_broadcast(&relay.changed);
+    pthread_mutex_unlock(&relay.lock);
+    pthread_join(relay.runners[0].thread, NULL);
+    CHECK_OK(relay.runners[0].outcome);
+    relay_end(&relay);
 }
