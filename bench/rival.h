@@ -125,7 +125,7 @@ static inline bytes rival_request(struct rival *r, struct load_connection *c, en
     return bytes_of(c->room, form_fill(&r->forms[op], r->texts, &filling, c->room));
 }
 
-/* The simple workloads: one kind of request. Reads are of documents that are there. */
+/* The simple workloads: one kind of request. Reads and touches are of documents that are there. */
 struct rival_task {
     struct rival *rival;
     enum rival_op op;
@@ -138,7 +138,8 @@ static inline bytes rival_task_next(void *context, struct load_connection *c)
 {
     struct rival_task *task = context;
     struct rival *r = task->rival;
-    const bool is_random = task->op == RIVAL_READ || task->op == RIVAL_QUERY;
+    const bool is_random = task->op == RIVAL_READ || task->op == RIVAL_QUERY ||
+                           task->op == RIVAL_TOUCH;
     const uint64_t n = is_random ? random_next(&task->random) % task->documents : r->next;
 
     if (task->op == RIVAL_INSERT || task->op == RIVAL_MANY)
