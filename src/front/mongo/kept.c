@@ -60,19 +60,27 @@ static bool is_empty_timestamp(struct value value)
     return value.type == VALUE_TIMESTAMP && memcmp(value.raw.data, zero, sizeof(zero)) == 0;
 }
 
-/* Is it stored as it is: _id in front, and no timestamp that the server fills in? */
-static bool is_as_stored(bytes document)
+/* What taking in a document depends on, in one walk over its fields. */
+struct look {
+    bool is_as_stored; /* _id in front, and no timestamp that the server fills in */
+    bool has_ttl, has_id;
+};
+
+static struct look look_at(bytes document)
 {
     struct document_walk walk = document_fields(document);
+    struct look look = { 0 };
     struct field field;
 
-    if (!document_next(&walk, &field) || !bytes_equal(field.name, BYTES_LITERAL("_id")))
-        return false;
-    while (document_next(&walk, &field)) {
-        if (is_empty_timestamp(field.value))
-            return false;
+    for (size_t at = 0; document_next(&walk, &field); at++) {
+        if (at == 0)
+            look.is_as_stored = bytes_equal(field.name, BYTES_LITERAL("_id"));
+        else if (is_empty_timestamp(field.value))
+            look.is_as_stored = false;
+        look.has_ttl = look.has_ttl || bytes_equal(field.name, BYTES_LITERAL("ttl"));
+        look.has_id = look.has_id || bytes_equal(field.name, BYTES_LITERAL("id"));
     }
-    return true;
+    return look;
 }
 
 static void append_filled(struct command *command, struct buffer *out, const struct field *field)
@@ -140,8 +148,10 @@ static status note_own_id(struct command *command, const struct collection *coll
 status kept_take(struct command *command, const struct collection *collection, bytes before,
                  bytes document, struct kept *out)
 {
-    *out = (struct kept){ .bson = document };
-    if (!is_as_stored(document))
+    const struct look look = look_at(document);
+
+    *out = (struct kept){ .bson = document, .own_ttl = TTL_ABSENT };
+    if (!look.is_as_stored)
         TRY(put_id_first(command, document, &out->bson));
     if (out->bson.len > LIMIT_DOCUMENT_BYTES)
         return command_fail(command, ERROR_BSONObjectTooLarge,
@@ -151,8 +161,10 @@ status kept_take(struct command *command, const struct collection *collection, b
     TRY(check_id(command, out->id));
     TRY(series_check_document(command, collection, out->bson));
     TRY(validator_judge(command, collection, before, out->id, out->bson));
-    TRY(take_ttl(command, collection, out->bson, &out->own_ttl));
-    TRY(note_own_id(command, collection, out->bson));
+    if (look.has_ttl)
+        TRY(take_ttl(command, collection, out->bson, &out->own_ttl));
+    if (look.has_id)
+        TRY(note_own_id(command, collection, out->bson));
     return document_key_make(command->arena, collection, out->bson, out->id, &out->key);
 }
 
