@@ -82,15 +82,26 @@ struct item_version {
 struct item_version item_version_of(const struct document *document);
 struct item_version item_version_written(const struct write_op *op);
 
+/* Where the items of a container lie: what all their links begin with. */
+struct item_home {
+    struct rid container;
+    char link[sizeof("dbs//colls//docs/") + 2 * RID_TEXT_BYTES];
+    size_t link_len;
+};
+struct item_home item_home_of(struct rid container);
+
 /* The JSON of an item in two steps, because its version is only known when it is written: everything but
  * the system properties, then these with the closing brace. */
 void item_show_begin(struct buffer *out, bytes document);
-void item_show_end(struct buffer *out, struct rid container, const struct item_version *version);
-void item_show(struct call *call, struct buffer *out, const struct document *document);
+void item_show_end(struct buffer *out, const struct item_home *home,
+                   const struct item_version *version);
+void item_show(const struct item_home *home, struct buffer *out, const struct document *document);
 /* The same for one that was recalled: its text is kept when it comes a second time. */
-void item_show_again(struct call *call, struct buffer *out, const struct document *document);
+void item_show_again(struct call *call, const struct item_home *home, struct buffer *out,
+                     const struct document *document);
 /* And for what the write with this number has made, if its text was kept. */
-bool item_show_known(struct call *call, struct buffer *out, uint64_t seq);
+bool item_show_known(struct call *call, const struct item_home *home, struct buffer *out,
+                     uint64_t seq);
 /* For queries: the system properties as fields. Valid as long as the call. */
 MUST_USE status item_decoration(struct call *call, const struct query_decoration **out);
 

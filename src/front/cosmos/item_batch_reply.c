@@ -124,7 +124,8 @@ static void append_success(struct call *call, struct buffer *out, struct batch_o
     if (op->json.len > 0) {
         buffer_append_text(out, ",\"resourceBody\":");
         buffer_append(out, bytes_of(op->json.data, op->json.len));
-        item_show_end(out, call_container_rid(call), &version);
+        const struct item_home home = item_home_of(call_container_rid(call));
+        item_show_end(out, &home, &version);
     }
     buffer_append_text(out, "}");
 }

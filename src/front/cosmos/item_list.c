@@ -55,6 +55,7 @@ status item_scope_open(struct call *call, uint64_t fingerprint, struct item_scop
 /* ---- the feed --------------------------------------------------------------------------------------- */
 
 struct page {
+    struct item_home home;
     struct buffer elements;
     size_t count;
     struct charge_query work;
@@ -68,7 +69,7 @@ static status take_document(struct call *call, struct scan *scan, struct page *p
     TRY(scan_document(scan, &document));
     if (page->count++ > 0)
         buffer_append_byte(&page->elements, ',');
-    item_show(call, &page->elements, &document);
+    item_show(&page->home, &page->elements, &document);
     page->work.documents_loaded++;
     page->work.bytes_loaded += document.bson.len;
     page->work.bytes_out += page->elements.len - before;
@@ -127,7 +128,8 @@ static status list(struct call *call, const struct item_scope *scope, bytes stat
 
 status serve_item_list(struct call *call)
 {
-    struct page page = { .elements = buffer_in(call->arena) };
+    struct page page = { .home = item_home_of(call_container_rid(call)),
+                         .elements = buffer_in(call->arena) };
     struct item_scope scope;
     bytes state;
 

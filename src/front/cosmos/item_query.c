@@ -41,6 +41,7 @@ static status check_order(struct call *call, const struct query *query,
 struct item_rows {
     struct feed_rows rows;
     struct call *call;
+    struct item_home home;
 };
 
 /* A row that is an item, as reading the item shows it. */
@@ -53,9 +54,9 @@ static status take_item(void *context, const struct document *document, size_t *
     if (items->rows.count++ > 0)
         buffer_append_byte(out, ',');
     if (document->is_recalled)
-        item_show_again(items->call, out, document);
+        item_show_again(items->call, &items->home, out, document);
     else
-        item_show(items->call, out, document);
+        item_show(&items->home, out, document);
     *len_out = out->len - before;
     return out->is_failed ? arena_exhausted(out->arena) : STATUS_OK;
 }
@@ -69,7 +70,7 @@ static bool take_known(void *context, const struct scan_row *row, size_t *len_ou
 
     if (items->rows.count > 0)
         buffer_append_byte(out, ',');
-    if (!item_show_known(items->call, out, row->seq)) {
+    if (!item_show_known(items->call, &items->home, out, row->seq)) {
         out->len = before;
         return false;
     }
@@ -106,7 +107,9 @@ static status run_page(struct call *call, const struct query *query, const struc
 
 status serve_item_query(struct call *call)
 {
-    struct item_rows items = { .rows.elements = buffer_in(call->arena), .call = call };
+    struct item_rows items = { .rows.elements = buffer_in(call->arena),
+                               .call = call,
+                               .home = item_home_of(call_container_rid(call)) };
     const struct query *query;
     struct item_scope scope;
     struct query_page page = { 0 };

@@ -42,10 +42,11 @@ static status read_named(struct call *call, bytes partition, struct document *ou
 static status reply_item(struct call *call, const struct document *document)
 {
     enum { SYSTEM_PROPERTIES_BYTES = 320 };
+    const struct item_home home = item_home_of(call_container_rid(call));
     struct buffer json = buffer_in(call->arena);
 
     buffer_reserve(&json, document->bson.len + document->bson.len / 4 + SYSTEM_PROPERTIES_BYTES);
-    item_show(call, &json, document);
+    item_show(&home, &json, document);
     call->charge = charge_point_read(json.len);
     return call_reply(call, 200, &json);
 }

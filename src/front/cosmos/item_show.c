@@ -76,30 +76,42 @@ void item_show_begin(struct buffer *out, bytes document)
         out->len--; /* the closing brace: the system properties go in front of it */
 }
 
-/* Where an item lies, as text. */
-struct place_text {
-    char database[RID_TEXT_BYTES], container[RID_TEXT_BYTES], item[RID_TEXT_BYTES];
-};
-
-static void format_place(struct rid container, uint64_t birth_seq, struct place_text *out)
+/* Appends to a text that has the room. */
+static size_t put(char *out, size_t len, const char *more)
 {
-    struct rid database = rid_of_database(rid_database(&container));
-    struct rid item = rid_of_item(container, birth_seq);
+    const size_t more_len = strlen(more);
 
-    rid_format(&database, out->database);
-    rid_format(&container, out->container);
-    rid_format(&item, out->item);
+    memcpy(out + len, more, more_len);
+    return len + more_len;
 }
 
-static void append_self(struct buffer *out, const struct place_text *place)
+struct item_home item_home_of(struct rid container)
 {
-    buffer_append_text(out, "dbs/");
-    buffer_append_text(out, place->database);
-    buffer_append_text(out, "/colls/");
-    buffer_append_text(out, place->container);
-    buffer_append_text(out, "/docs/");
-    buffer_append_text(out, place->item);
-    buffer_append_text(out, "/");
+    struct item_home home = { .container = container };
+    struct rid database = rid_of_database(rid_database(&container));
+    char text[RID_TEXT_BYTES];
+
+    rid_format(&database, text);
+    home.link_len = put(home.link, put(home.link, 0, "dbs/"), text);
+    rid_format(&container, text);
+    home.link_len = put(home.link, put(home.link, home.link_len, "/colls/"), text);
+    home.link_len = put(home.link, home.link_len, "/docs/");
+    ASSERT(home.link_len <= sizeof(home.link));
+    return home;
+}
+
+static void format_item(const struct item_home *home, uint64_t birth_seq, char out[RID_TEXT_BYTES])
+{
+    struct rid item = rid_of_item(home->container, birth_seq);
+
+    rid_format(&item, out);
+}
+
+static void append_self(struct buffer *out, const struct item_home *home, const char *item)
+{
+    buffer_append(out, bytes_of(home->link, home->link_len));
+    buffer_append_text(out, item);
+    buffer_append_byte(out, '/');
 }
 
 /* The etag's own quotes are part of the property. */
@@ -113,15 +125,16 @@ static void append_etag(struct buffer *out, uint64_t seq)
     buffer_append_text(out, "\\\"");
 }
 
-void item_show_end(struct buffer *out, struct rid container, const struct item_version *version)
+void item_show_end(struct buffer *out, const struct item_home *home,
+                   const struct item_version *version)
 {
-    struct place_text place;
+    char item[RID_TEXT_BYTES];
 
-    format_place(container, version->birth_seq, &place);
+    format_item(home, version->birth_seq, item);
     buffer_append_text(out, ",\"_rid\":\"");
-    buffer_append_text(out, place.item);
+    buffer_append_text(out, item);
     buffer_append_text(out, "\",\"_self\":\"");
-    append_self(out, &place);
+    append_self(out, home, item);
     buffer_append_text(out, "\",\"_etag\":\"");
     append_etag(out, version->seq);
     buffer_append_text(out, "\",\"_attachments\":\"attachments/\",\"_ts\":");
@@ -129,12 +142,12 @@ void item_show_end(struct buffer *out, struct rid container, const struct item_v
     buffer_append_byte(out, '}');
 }
 
-void item_show(struct call *call, struct buffer *out, const struct document *document)
+void item_show(const struct item_home *home, struct buffer *out, const struct document *document)
 {
     struct item_version version = item_version_of(document);
 
     item_show_begin(out, document->bson);
-    item_show_end(out, call_container_rid(call), &version);
+    item_show_end(out, home, &version);
 }
 
 /* What a write has made of an item never changes, and so neither does its text. */
@@ -150,22 +163,24 @@ static struct memo_key key_of(struct rid container, uint64_t seq)
     return key;
 }
 
-bool item_show_known(struct call *call, struct buffer *out, uint64_t seq)
+bool item_show_known(struct call *call, const struct item_home *home, struct buffer *out,
+                     uint64_t seq)
 {
-    const struct memo_key key = key_of(call_container_rid(call), seq);
+    const struct memo_key key = key_of(home->container, seq);
 
     return memo_append(call->face->shown, &key, out);
 }
 
-void item_show_again(struct call *call, struct buffer *out, const struct document *document)
+void item_show_again(struct call *call, const struct item_home *home, struct buffer *out,
+                     const struct document *document)
 {
-    const struct memo_key key = key_of(call_container_rid(call), document->seq);
+    const struct memo_key key = key_of(home->container, document->seq);
     struct memo *shown = call->face->shown;
     const size_t before = out->len;
 
     if (memo_append(shown, &key, out))
         return;
-    item_show(call, out, document);
+    item_show(home, out, document);
     if (!out->is_failed && memo_has_met(shown, key.words[0]))
         memo_keep(shown, &key, bytes_of(out->data + before, out->len - before));
 }
@@ -177,7 +192,7 @@ enum { SELF_BYTES = 128, SHOWN_BYTES = 384 };
 
 struct showing {
     struct query_decoration decoration;
-    struct rid container;
+    struct item_home home;
     bool shows_id;
 };
 
@@ -186,21 +201,20 @@ static status decorate(void *context, const struct document *document, struct ar
 {
     const struct showing *showing = context;
     struct buffer fields = buffer_in(arena), self = buffer_in(arena);
-    struct place_text place;
-    char etag[ETAG_TEXT_BYTES];
+    char etag[ETAG_TEXT_BYTES], item[RID_TEXT_BYTES];
     bytes id;
 
-    format_place(showing->container, document->birth_seq, &place);
+    format_item(&showing->home, document->birth_seq, item);
     etag_format(document->seq, etag);
     buffer_reserve(&self, SELF_BYTES);
-    append_self(&self, &place);
+    append_self(&self, &showing->home, item);
     buffer_reserve(&fields, SHOWN_BYTES);
     size_t begun = document_begin(&fields);
     if (showing->shows_id) {
         TRY(foreign_shown_id(arena, document->bson, &id));
         document_append_text(&fields, "id", id);
     }
-    document_append_text(&fields, "_rid", bytes_of_text(place.item));
+    document_append_text(&fields, "_rid", bytes_of_text(item));
     document_append_text(&fields, "_self", bytes_of(self.data, self.len));
     document_append_text(&fields, "_etag", bytes_of_text(etag));
     document_append_text(&fields, "_attachments", BYTES_LITERAL("attachments/"));
@@ -231,7 +245,7 @@ status item_decoration(struct call *call, const struct query_decoration **out)
 
     *out = NULL;
     TRY(ARENA_NEW(call->arena, 1, &showing));
-    showing->container = call_container_rid(call);
+    showing->home = item_home_of(call_container_rid(call));
     /* Only a collection that another protocol has made, or has written into, holds documents without an id
      * of their own; elsewhere the stored id can be looked up in an index. */
     showing->shows_id = call->collection->definition.partition_path_count == 0 ||

@@ -70,7 +70,8 @@ static status reply_written(struct call *call)
     item_add_etag(call, change->op.seq);
     if (change->is_minimal)
         return call_reply_empty(call, http_status);
-    item_show_end(&change->json, call_container_rid(call), &version);
+    const struct item_home home = item_home_of(call_container_rid(call));
+    item_show_end(&change->json, &home, &version);
     return call_reply(call, http_status, &change->json);
 }
 

@@ -72,14 +72,11 @@ void etag_format(uint64_t number, char out[ETAG_TEXT_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
     static const char shape[] = "\"00000000-0000-0000-xxxx-xxxxxxxxxxxx\"";
+    enum { LAST = sizeof(shape) - 3, DIGITS_BEHIND = 12, DIGITS = 16 };
 
-    for (size_t i = sizeof(shape); i > 0; i--) {
-        out[i - 1] = shape[i - 1];
-        if (shape[i - 1] != 'x')
-            continue;
-        out[i - 1] = digits[number & 15];
-        number >>= 4;
-    }
+    memcpy(out, shape, sizeof(shape));
+    for (size_t i = 0; i < DIGITS; i++, number >>= 4)
+        out[LAST - i - (i >= DIGITS_BEHIND)] = digits[number & 15];
 }
 
 static int hex_value(uint8_t digit)

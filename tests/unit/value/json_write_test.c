@@ -214,7 +214,8 @@ TEST(json_write, a_byte_that_is_escaped_is_found_at_every_place_of_a_text)
         { '#',  "#"      },
         { '[',  "["      },
     };
-    enum { LEN_MAX = 26 };
+    enum { LEN_MAX = 50 };
+    static const char filling[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
     struct arena *arena = arena_open(BUDGET);
 
     EACH_ROW(rows, r) {
@@ -223,9 +224,8 @@ TEST(json_write, a_byte_that_is_escaped_is_found_at_every_place_of_a_text)
                 char text[LEN_MAX], want[3 * LEN_MAX];
                 memset(text, 'a', sizeof(text));
                 text[at] = (char)r->byte;
-                snprintf(want, sizeof(want), "\"%.*s%s%.*s\"", (int)at,
-                         "aaaaaaaaaaaaaaaaaaaaaaaaaa", r->shown, (int)(len - at - 1),
-                         "aaaaaaaaaaaaaaaaaaaaaaaaaa");
+                snprintf(want, sizeof(want), "\"%.*s%s%.*s\"", (int)at, filling, r->shown,
+                         (int)(len - at - 1), filling);
                 CHECK_TEXT(
                     write_value(arena, sample_text(arena, VALUE_STRING, bytes_of(text, len))),
                     want);
