@@ -1,5 +1,6 @@
 /* What only a storage on disk can do wrong: directories, reopening, space. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -422,15 +423,19 @@ static void copy_files(const char *from, const char *to)
     while ((entry = readdir(directory)) != NULL) {
         struct stat info;
         snprintf(path, sizeof(path), "%s/%s", from, entry->d_name);
-        CHECK_EQ(stat(path, &info), 0, "");
-        if (!S_ISREG(info.st_mode))
-            continue;
         const int in = open(path, O_RDONLY);
-        snprintf(path, sizeof(path), "%s/%s", to, entry->d_name);
-        const int out = open(path, O_CREAT | O_WRONLY, 0600);
-        CHECK_EQ(sendfile(out, in, NULL, (size_t)info.st_size), info.st_size, "");
+        if (in < 0) {
+            CHECK_EQ(errno, ENOENT, "what RocksDB has removed since the listing may be gone");
+            continue;
+        }
+        CHECK_EQ(fstat(in, &info), 0, "");
+        if (S_ISREG(info.st_mode)) {
+            snprintf(path, sizeof(path), "%s/%s", to, entry->d_name);
+            const int out = open(path, O_CREAT | O_WRONLY, 0600);
+            CHECK_EQ(sendfile(out, in, NULL, (size_t)info.st_size), info.st_size, "");
+            close(out);
+        }
         close(in);
-        close(out);
     }
     closedir(directory);
 }
