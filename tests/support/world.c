@@ -6,6 +6,7 @@
  * be used by the thread that began it. */
 #include "tests/support/world.h"
 
+#include "engine/row.h"
 #include "query/query.h"
 
 #include <stdarg.h>
@@ -328,6 +329,24 @@ const struct collection *world_find(const struct request *request, const char *c
     const struct collection *found = NULL;
     CHECK_OK(catalog_find(request, db(), bytes_of_text(collection), &found));
     return found;
+}
+
+int world_count_rows(struct world *w, const char *collection, enum storage_space space,
+                     struct storage_range range)
+{
+    struct request request = world_begin(w);
+    const struct row_address where = { row_partition(world_find(&request, collection)->id), space };
+    struct storage_scan *scan;
+    bytes key, value;
+    int count = 0;
+
+    CHECK_OK(storage_scan_open(w->storage, NULL, where, &range, &scan));
+    while (storage_scan_next(scan, &key, &value))
+        count++;
+    CHECK_OK(storage_scan_status(scan));
+    storage_scan_close(scan);
+    world_end(&request);
+    return count;
 }
 
 struct document_key world_key(struct request *request, const struct collection *collection,

@@ -165,6 +165,9 @@ struct document_key world_id_key(struct request *request, const struct collectio
                                  int id);
 struct write_op world_op(struct request *request, const char *collection, enum write_kind kind,
                          const char *document, ...) WORLD_PRINTS(4);
+/* How many rows lie in a space of a collection's partition, from `start` up to `end` (empty: to the last). */
+int world_count_rows(struct world *w, const char *collection, enum storage_space space,
+                     struct storage_range range);
 /* _id of a document as an integer; ends the test if it is none. */
 int world_id_of(bytes document);
 

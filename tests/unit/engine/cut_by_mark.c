@@ -18,19 +18,8 @@ static void open_marking(struct world *w, enum backing backing)
 /* Bodies that lie in the storage, the dead included. */
 static int bodies(struct world *w)
 {
-    struct request request = world_begin(w);
-    const struct row_address where = { row_partition(world_find(&request, "c")->id), SPACE_BODIES };
-    const struct storage_range all = { .start = BYTES_LITERAL("\x01") };
-    struct storage_scan *scan;
-    bytes key, value;
-    int count = 0;
-    CHECK_OK(storage_scan_open(w->storage, NULL, where, &all, &scan));
-    while (storage_scan_next(scan, &key, &value))
-        count++;
-    CHECK_OK(storage_scan_status(scan));
-    storage_scan_close(scan);
-    world_end(&request);
-    return count;
+    return world_count_rows(w, "c", SPACE_BODIES,
+                            (struct storage_range){ .start = BYTES_LITERAL("\x01") });
 }
 
 /* Documents 0..9 that die at 10 s, and 10..12 that live for 100 s more in the same lane. */

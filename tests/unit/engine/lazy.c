@@ -29,20 +29,8 @@ static enum index_state state_of(struct world *w, const char *name)
 /* Backlog rows of all indexes of the collection. */
 static int backlog_rows(struct world *w)
 {
-    struct request request = world_begin(w);
-    const struct row_address where = { (partition_id)world_find(&request, "c")->id << 16,
-                                       SPACE_ROWS };
     const struct storage_range range = { .start = BYTES_LITERAL("Q"), .end = BYTES_LITERAL("R") };
-    struct storage_scan *scan;
-    bytes key, value;
-    int count = 0;
-    CHECK_OK(storage_scan_open(w->storage, NULL, where, &range, &scan));
-    while (storage_scan_next(scan, &key, &value))
-        count++;
-    CHECK_OK(storage_scan_status(scan));
-    storage_scan_close(scan);
-    world_end(&request);
-    return count;
+    return world_count_rows(w, "c", SPACE_ROWS, range);
 }
 
 static void catch_up(struct world *w)

@@ -476,22 +476,10 @@ TEST(purger, an_emptied_collection_is_not_cleared_under_a_request_that_saw_it_fu
     world_close(&w);
 }
 
-static uint64_t stored_rows(struct world *w, const char *name)
+static int stored_rows(struct world *w, const char *name)
 {
-    struct request request = world_begin(w);
-    const struct collection *c = world_find(&request, name);
-    struct storage_range all = { .start = BYTES_LITERAL("\x01") };
-    struct storage_scan *scan;
-    bytes key, value;
-    uint64_t count = 0;
-
-    CHECK_OK(storage_scan_open(w->engine->storage, NULL, address(c->state->partition, SPACE_ROWS),
-                               &all, &scan));
-    while (storage_scan_next(scan, &key, &value))
-        count++;
-    storage_scan_close(scan);
-    world_end(&request);
-    return count;
+    const struct storage_range all = { .start = BYTES_LITERAL("\x01") };
+    return world_count_rows(w, name, SPACE_ROWS, all);
 }
 
 TEST(purger, requests_that_began_later_do_not_keep_an_emptied_collection_from_being_cleared)
