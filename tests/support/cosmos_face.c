@@ -246,6 +246,19 @@ struct cosmos_answer cosmos_ask(struct cosmos_face *f, const char *request, cons
 
 /* ---- looking at the answer -------------------------------------------------------------------------- */
 
+const char *cosmos_query(struct cosmos_face *f, const char *container, const char *sql)
+{
+    struct arena *arena = f->world.arena;
+    const struct cosmos_answer a =
+        cosmos_ask(f, arena_format(arena, "POST %s/docs", container),
+                   "x-ms-documentdb-isquery: True\ncontent-type: application/query+json\n"
+                   "x-ms-documentdb-query-enablecrosspartition: True",
+                   arena_format(arena, "{'query':'%s'}", sql));
+    const bytes got = a.status == 200 ? cosmos_value(f, &a, "Documents") : a.body;
+
+    return arena_format(arena, "%.*s", (int)got.len, (const char *)got.data);
+}
+
 bytes cosmos_header(const struct cosmos_answer *answer, const char *name)
 {
     bytes rest = answer->headers;

@@ -43,6 +43,8 @@ void cosmos_face_restart(struct cosmos_face *f);
 /* `request` is method and target; `headers` are lines separated by \n. */
 struct cosmos_answer cosmos_ask(struct cosmos_face *f, const char *request, const char *headers,
                                 const char *body);
+/* What a query over all partitions of a container ("/dbs/d/colls/c") finds, as text; a refusal, if it is one. */
+const char *cosmos_query(struct cosmos_face *f, const char *container, const char *sql);
 /* The value of a reply header, empty if there is none. */
 bytes cosmos_header(const struct cosmos_answer *answer, const char *name);
 /* JSON text of what a dotted path leads to in the body ("a.b.0.c"), empty if nowhere. */

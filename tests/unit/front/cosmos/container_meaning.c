@@ -2,10 +2,6 @@
 #include "tests/check.h"
 #include "tests/support/cosmos_face.h"
 
-#define QUERY_HEADERS                                                       \
-    "x-ms-documentdb-isquery: True\ncontent-type: application/query+json\n" \
-    "x-ms-documentdb-query-enablecrosspartition: True"
-
 #define PLACE "/dbs/d/colls/c"
 
 static void open_face(struct cosmos_face *f, const char *properties)
@@ -32,12 +28,7 @@ static void open_face(struct cosmos_face *f, const char *properties)
 
 static const char *ask(struct cosmos_face *f, const char *sql)
 {
-    struct arena *arena = f->world.arena;
-    struct cosmos_answer a = cosmos_ask(f, "POST " PLACE "/docs", QUERY_HEADERS,
-                                        arena_format(arena, "{'query':'%s'}", sql));
-    bytes got = a.status == 200 ? cosmos_value(f, &a, "Documents") : a.body;
-
-    return arena_format(arena, "%.*s", (int)got.len, (const char *)got.data);
+    return cosmos_query(f, PLACE, sql);
 }
 
 #define ORIGIN "{type: \\\"Point\\\", coordinates: [0, 0]}"
