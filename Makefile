@@ -32,7 +32,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile mk/*.mk | sed -E 's/^([a-z-]+):.*## /\1\t/' | sort | \
 	    awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
-setup: ## install the missing Debian packages (for run, test and bench)
+setup: ## install the missing packages (for run and test)
 	@tools/setup run test
 
 run: ## install what is missing, build and start the server (ARGS="--data DIR ...")
@@ -42,7 +42,7 @@ run: ## install what is missing, build and start the server (ARGS="--data DIR ..
 
 test: ## install what is missing, build, and run every test (what CI runs; minutes)
 	@tools/setup run test
-	@$(RUN_TESTS) build tidy unit model san tsan crash fuzz clients
+	@$(RUN_TESTS) build tidy model tsan san unit crash clients fuzz
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD)

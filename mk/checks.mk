@@ -6,9 +6,12 @@ unit_of = $(if $(UNIT_SOURCES),$(BUILD)/$(1)/unit)
 tests_of = $(unit_of) $(addprefix $(BUILD)/$(1)/,$(if $(ROOMS),,$(MODELS)))
 export FILTER ROOMS SCALE SEED
 
-.PHONY: test-build
-test-build: all $(call tests_of,release) $(call tests_of,san) $(call tests_of,tsan) \
-            $(addprefix $(BUILD)/release/,$(CRASHES) power.so) $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
+# What `make test` builds, by variant: the tests of one run while the next is built.
+.PHONY: test-build-release test-build-san test-build-tsan test-build-fuzz
+test-build-release: all $(call tests_of,release) $(addprefix $(BUILD)/release/,$(CRASHES) power.so)
+test-build-san: $(call tests_of,san)
+test-build-tsan: $(call tests_of,tsan)
+test-build-fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
 
 quick: all $(call tests_of,release) ## tidy, unit and model tests, the random ones short; before every commit
 	@$(RUN_TESTS) unit:short $(if $(ROOMS),,model:short) tidy
@@ -22,13 +25,13 @@ model: $(addprefix $(BUILD)/release/,$(MODELS)) ## only the model tests, full le
 asan: $(call tests_of,asan) ## unit and short model tests under AddressSanitizer
 	@$(RUN_TESTS) asan
 
-ubsan: $(call tests_of,ubsan) ## the same under UndefinedBehaviorSanitizer
+ubsan: $(call tests_of,ubsan) ## unit and short model tests under UndefinedBehaviorSanitizer
 	@$(RUN_TESTS) ubsan
 
-san: $(call tests_of,san) ## the same under both at once, as `make test` does
+san: $(call tests_of,san) ## unit and short model tests under AddressSanitizer and UndefinedBehaviorSanitizer at once, as `make test` does
 	@$(RUN_TESTS) san
 
-tsan: $(call tests_of,tsan) ## the same under ThreadSanitizer
+tsan: $(call tests_of,tsan) ## unit and short model tests under ThreadSanitizer
 	@$(RUN_TESTS) tsan
 
 crash: $(BUILD)/mayfly $(addprefix $(BUILD)/release/,$(CRASHES) power.so) ## kill -9 and power cuts, long form (ROUNDS=n, default 200)
@@ -58,7 +61,7 @@ bench: ## install what is missing, and measure; table and curves go to docs/ (LO
 	@+$(BENCH_BUILD)
 	@BUILD=$(BUILD) LONG=$(LONG) WRITE=1 bench/run
 
-bench-quick: ## the same in two minutes, less exact; writes nothing
+bench-quick: ## measure in two minutes, less exact; writes nothing
 	@+$(BENCH_BUILD)
 	@BUILD=$(BUILD) QUICK=1 bench/run
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import tempfile
 
+import counted
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 SAMPLE = r"""
 #include "tests/check.h"
@@ -116,20 +118,12 @@ def failure_of(program, folder, case):
     return f"{text} {environment}: exit code {done.returncode}, printed {done.stdout!r}"
 
 
-def main():
-    passed = failed = 0
+def failures():
     with tempfile.TemporaryDirectory() as folder:
         program = build(folder)
         for case in CASES:
-            failure = failure_of(program, folder, case)
-            if failure:
-                failed += 1
-                print(f"FAIL tests/tools/test_check.py: {failure}")
-            else:
-                passed += 1
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+            yield failure_of(program, folder, case)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(counted.count(failures()))

@@ -7,6 +7,8 @@ import shutil
 import sys
 import tempfile
 
+import counted
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 sys.dont_write_bytecode = True
 SPEC = importlib.util.spec_from_file_location("tidy", os.path.join(ROOT, "tools/tidy.py"))
@@ -149,17 +151,5 @@ def failures():
     yield f"no case shows these laws catching anything: {untested}" if untested else None
 
 
-def main():
-    passed = failed = 0
-    for failure in failures():
-        if failure:
-            failed += 1
-            print(f"FAIL tests/tools/test_tidy.py: {failure}")
-        else:
-            passed += 1
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(counted.count(failures()))
