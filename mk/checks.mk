@@ -69,7 +69,7 @@ tidy: ## check the laws of the code (ROOMS="value": only what lies in these room
 	@$(PYTHON) tools/tidy.py $(foreach r,$(ROOMS),src/$(r) tests/unit/$(r))
 
 format: ## let clang-format rewrite all C files (ROOMS="value": only these)
-	@find $(if $(ROOMS),$(SRC_DIRS) $(UNIT_DIRS),src tests bench) -name '*.[ch]' 2>/dev/null | \
+	@find $(if $(ROOMS),$(SRC_DIRS) $(UNIT_DIRS),src tests bench) -name '*.[ch]' -o -name '*.cc' 2>/dev/null | \
 	    xargs -r clang-format -i
 
 coverage: $(call tests_of,coverage) ## line coverage of src/ by unit and short model tests

@@ -6,6 +6,8 @@ CLANG ?= clang
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I.
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wswitch-enum -Wno-format-zero-length -Werror
 CFLAGS := -std=c17 -g -pthread -fno-omit-frame-pointer $(WARNINGS)
+# For the one file in C++ (src/storage/rocksdb_memtable.cc).
+CXXFLAGS := $(subst -std=c17,-std=c++17 -fno-exceptions,$(CFLAGS))
 DEPFLAGS = -MMD -MP
 
 # What the variants add; the slow assertions run where tests are slow anyway. What only has to name lines in
@@ -45,10 +47,11 @@ ROCKSDB_ARCHIVE := -l:librocksdb.a -lsnappy -llz4 -lzstd -lbz2 -lz -lgflags -l:l
 # because our own library stands in front of the archive.
 ROCKSDB_CRC := _ZN7rocksdb6crc32c6ExtendEjPKcm
 ROCKSDB_release := -Wl,--wrap=$(ROCKSDB_CRC) -Wl,--undefined=__wrap_$(ROCKSDB_CRC) $(ROCKSDB_ARCHIVE)
-ROCKSDB_coverage := -lrocksdb
-ROCKSDB_asan := -lrocksdb
-ROCKSDB_ubsan := -lrocksdb
-ROCKSDB_san := -lrocksdb
-ROCKSDB_tsan := -lrocksdb
-ROCKSDB_fuzz := -lrocksdb
+ROCKSDB_SHARED := -lrocksdb -l:libstdc++.so.6
+ROCKSDB_coverage := $(ROCKSDB_SHARED)
+ROCKSDB_asan := $(ROCKSDB_SHARED)
+ROCKSDB_ubsan := $(ROCKSDB_SHARED)
+ROCKSDB_san := $(ROCKSDB_SHARED)
+ROCKSDB_tsan := $(ROCKSDB_SHARED)
+ROCKSDB_fuzz := $(ROCKSDB_SHARED)
 TEST_LDLIBS := $(or $(shell pkg-config --libs cmocka 2>/dev/null),-lcmocka)

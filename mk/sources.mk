@@ -1,7 +1,7 @@
 # What there is to build. Every list may be empty.
 
 ROOMS ?=
-find_c = $(sort $(foreach d,$(1),$(shell find $(d) -name '*.c' 2>/dev/null)))
+find_c = $(sort $(foreach d,$(1),$(shell find $(d) -name '*.c' -o -name '*.cc' 2>/dev/null)))
 
 SRC_DIRS := $(if $(ROOMS),$(addprefix src/,$(ROOMS)),src)
 UNIT_DIRS := $(if $(ROOMS),$(addprefix tests/unit/,$(ROOMS)),tests/unit)

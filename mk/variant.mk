@@ -3,13 +3,18 @@
 VARIANTS := release asan ubsan san tsan coverage fuzz
 
 # $(1) variant, $(2) sources -> objects
-objects = $(patsubst %.c,$(BUILD)/$(1)/obj/%.o,$(2))
+objects = $(patsubst %.c,$(BUILD)/$(1)/obj/%.o,$(patsubst %.cc,$(BUILD)/$(1)/obj/%.o,$(2)))
 
 define variant_rules
 $(BUILD)/$(1)/obj/%.o: %.c mk/flags.mk
 	@mkdir -p $$(@D)
 	@echo "  cc $(1) $$<"
 	@$(CC_$(1)) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(1)) $$(CFLAGS_here) $(DEPFLAGS) -c -o $$@ $$<
+
+$(BUILD)/$(1)/obj/%.o: %.cc mk/flags.mk
+	@mkdir -p $$(@D)
+	@echo "  cc $(1) $$<"
+	@$(CC_$(1)) $(CPPFLAGS) $(CXXFLAGS) $(CFLAGS_$(1)) $$(CFLAGS_here) $(DEPFLAGS) -c -o $$@ $$<
 
 # Lists change when a file comes or goes, so that a removed source leaves the library too.
 $(BUILD)/$(1)/lib.list: FORCE

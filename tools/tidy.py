@@ -52,7 +52,7 @@ class File:
             self.text = handle.read()
         self.lines = self.text.split("\n")
         self.line_count = len(self.text.splitlines())
-        self.is_c = path.endswith((".c", ".h"))
+        self.is_c = path.endswith((".c", ".cc", ".h"))
         self.code = self.text  # comments blanked
         self.bare = self.text  # comments, strings and preprocessor lines blanked
         self.starts = [0] + [m.end() for m in re.finditer("\n", self.text)]
@@ -61,6 +61,9 @@ class File:
             self.bare = self.TOKEN.sub(self._blank_all, self.text)
             self.bare = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", self._blank_match, self.bare,
                                flags=re.M)
+        if path.endswith(".cc"):  # what stands in a namespace stands at file scope
+            self.bare = re.sub(r'\b(?:namespace\s*\w*|extern\s*"[^"]*")\s*\{', self._blank_match,
+                               self.bare)
 
     @staticmethod
     def _blank(text):
@@ -106,7 +109,7 @@ def read_tree(root):
                                                                 "__pycache__"))
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), root)
-                if name.endswith((".c", ".h", ".def", ".py", ".sh")):
+                if name.endswith((".c", ".cc", ".h", ".def", ".py", ".sh")):
                     files.append(File(root, path))
     return files
 
@@ -161,8 +164,10 @@ def statements(file):
             if depth == 1:
                 pieces.append("{")
         elif token == "}":
-            depth = max(0, depth - 1)
-            if depth == 0:
+            depth -= 1
+            if depth < 0:  # of a namespace
+                depth = 0
+            elif depth == 0:
                 pieces.append("}")
                 head = "".join(pieces)
                 if is_function_head(head):
@@ -189,7 +194,7 @@ def is_function_head(text):
 def is_mutable_variable(text):
     """True for a declaration of an object that can change; text has no comments or strings."""
     head = strip_attributes(text).split("=")[0]
-    if re.search(r"\b(typedef|_Static_assert)\b", head):
+    if re.search(r"\b(typedef|_Static_assert|static_assert|using|class|constexpr)\b", head):
         return False
     pointer = re.search(r"\(\s*\*\s*(const\b)?", head)
     first_paren = head.find("(")
@@ -259,7 +264,7 @@ def include_problem(room, target):
 def law_face_words(tree):
     """no word with the name of a face below front/, outside comments"""
     for file in tree.files:
-        if file.room in ROOMS_BELOW_FRONT and file.path.endswith((".c", ".h", ".def")):
+        if file.room in ROOMS_BELOW_FRONT and file.path.endswith((".c", ".cc", ".h", ".def")):
             for match in re.finditer(r"\w*(?:cosmos|mongo)\w*", file.code, re.I):
                 yield file.path, file.line_of(match.start()), f"{match.group()}: a front's word"
 
@@ -349,9 +354,9 @@ def static_objects(file):
 
 
 def law_module_comment(tree):
-    """every .c starts with a comment that says what it is for"""
+    """every .c and .cc starts with a comment that says what it is for"""
     for file in tree.c:
-        if file.path.endswith(".c") and not file.text.startswith("/*"):
+        if file.path.endswith((".c", ".cc")) and not file.text.startswith("/*"):
             yield file.path, 1, "starts without a module comment"
 
 

@@ -11,6 +11,7 @@
  *     rocksdb_files.c     which files there are (rocksdb_sorted.c, sst.c), and rocksdb_graves.c what is not in them
  *     rocksdb_write.c     batches and commits
  *     rocksdb_steps.c     what a batch does, in the order of keys
+ *     rocksdb_memtable.cc where RocksDB keeps rows until they are flushed, in C++
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
  *     rocksdb_space.c     giving space back, and how much there is
  *     rocksdb_trash.c     files leave the disk in the background

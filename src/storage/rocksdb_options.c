@@ -19,7 +19,10 @@
  * Threads: called while opening and closing only. */
 #include "storage/rocksdb_backend.h"
 
+#include <stdio.h>
 #include <unistd.h>
+
+#include "storage/rocksdb_memtable.h"
 
 enum {
     /* Most of it for index rows and locators: documents are read from the files themselves, and RocksDB is asked for those
@@ -75,6 +78,14 @@ static void set_by_name(rocksdb_options_t **options, const char *text)
     ASSERT(error == NULL);
     rocksdb_options_destroy(*options);
     *options = changed;
+}
+
+static void set_memtable(rocksdb_options_t **options)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "memtable_factory=%s", rocksdb_memtable_name());
+    set_by_name(options, text);
 }
 
 /* Compaction gives way to requests, on the disk and on the processors; flushes do not. */
@@ -176,6 +187,7 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
     rocks->bodies_cache = rocksdb_cache_create_lru(cache_bytes / BODIES_SHARE);
     for (int i = 0; i < SPACE_COUNT; i++) {
         rocks->options[i] = rocksdb_options_create();
+        set_memtable(&rocks->options[i]);
         set_space_options(rocks->options[i],
                           i == SPACE_BODIES ? rocks->bodies_cache : rocks->rows_cache, &spaces[i]);
     }
