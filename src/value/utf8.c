@@ -74,10 +74,24 @@ static size_t ascii_length(const uint8_t *at, size_t room)
     return len;
 }
 
+/* Fewer bytes than a word, and at least one: most names of fields. */
+static bool is_short_ascii(const uint8_t *at, size_t len)
+{
+    uint32_t first, last;
+
+    if (len < sizeof(first))
+        return ((at[0] | at[len / 2] | at[len - 1]) & 0x80) == 0;
+    memcpy(&first, at, sizeof(first));
+    memcpy(&last, at + len - sizeof(last), sizeof(last));
+    return ((first | last) & (uint32_t)EACH_BYTE(0x80)) == 0;
+}
+
 size_t utf8_valid_length(bytes text)
 {
     size_t at = 0;
 
+    if (text.len > 0 && text.len < 8 && is_short_ascii(text.data, text.len))
+        return text.len;
     while (at < text.len) {
         at += ascii_length(text.data + at, text.len - at);
         /* The last word, what was looked at before included. */
