@@ -106,6 +106,10 @@
 /* The same for a page that reads all documents in the order in which they lie: more are not read that way. */
 #define LIMIT_QUERY_PAGE_SLOTS 2000000
 #define LIMIT_QUERY_PAGE_SLOT_BYTES (UINT64_C(1024) * 1024 * 1024)
+/* How long a page works, in milliseconds, looked at where there is much to do: then it ends with the next row that it
+ * can end with; later it fails. */
+#define LIMIT_QUERY_PAGE_MS (5 * 1000)
+#define LIMIT_QUERY_PAGE_MS_MAX (20 * 1000)
 /* What sorting holds for one page, in rows and bytes; what does not fit waits for the next page. */
 #define LIMIT_QUERY_SORT_ROWS 20000
 #define LIMIT_FIND_SORT_ROWS 100000 /* where a cursor keeps what it does not give at once */

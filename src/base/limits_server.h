@@ -28,6 +28,8 @@
 #define LIMIT_RECEIVE_MS (2 * 60 * 1000)
 #define LIMIT_SEND_MS (2 * 60 * 1000)
 #define LIMIT_DRAIN_MS (10 * 1000)
+/* How often a command that reads for long looks whether its client is still there. */
+#define LIMIT_LOOK_FOR_CLIENT_MS 100
 /* Bytes of replies that clients have not taken yet, over all connections. */
 #define LIMIT_KEPT_OUTPUT_BYTES (1024 * 1024 * 1024)
 /* Head of an HTTP request: the target, all of it, and the number of headers. */

@@ -57,6 +57,9 @@ void connection_resume(struct connection *connection);
 void connection_wake_in(struct connection *connection, int64_t delay_ms);
 /* The server stops: replies should say that they are the last. */
 bool connection_is_stopping(const struct connection *connection);
+/* The client has closed its side, so that nobody waits for what still runs. Asks the system: not for every row. Only
+ * while a request runs on the connection, by any thread that works on it. */
+bool connection_is_gone(const struct connection *connection);
 /* What the client sends and receives is encrypted. */
 bool connection_is_tls(const struct connection *connection);
 /* The client runs on this machine. */

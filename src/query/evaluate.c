@@ -229,6 +229,33 @@ static function_body *const bodies[FUNCTION_COUNT] = {
 #undef FUNCTION
 };
 
+/* As much as takes some milliseconds. */
+enum { EFFORT_PER_QUESTION = 100 * 1000, BYTES_PER_EFFORT = 64 };
+
+status evaluation_work(struct evaluation *e, uint64_t effort)
+{
+    e->effort += effort;
+    if (e->effort < EFFORT_PER_QUESTION)
+        return STATUS_OK;
+    e->effort = 0;
+    const enum query_patience left = e->limits && e->limits->ask
+                                         ? e->limits->ask(e->limits->ask_context)
+                                         : PATIENCE_LEFT;
+    e->is_late = left != PATIENCE_LEFT;
+    if (left == PATIENCE_OVER)
+        return status_fail(e->arena, TOO_LARGE,
+                           "one page of the query takes longer than %d seconds, the limit",
+                           LIMIT_QUERY_PAGE_MS_MAX / 1000);
+    return STATUS_OK;
+}
+
+/* Whoever asked for it may look at all of it. */
+static status note_size(struct evaluation *e, status s, const struct value *found)
+{
+    e->effort += found->raw.len / BYTES_PER_EFFORT;
+    return s;
+}
+
 status evaluate(struct evaluation *e, const struct expression *x, struct value *out)
 {
     *out = value_missing();
@@ -238,16 +265,17 @@ status evaluate(struct evaluation *e, const struct expression *x, struct value *
         return STATUS_OK;
     case EXPRESSION_VARIABLE:
         if (x->number == 0)
-            return whole_document(e, out);
+            return note_size(e, whole_document(e, out), out);
         *out = e->variables[x->number];
-        return STATUS_OK;
+        return note_size(e, STATUS_OK, out);
     case EXPRESSION_MEMBER:
-        return evaluate_member(e, x, out);
+        return note_size(e, evaluate_member(e, x, out), out);
     case EXPRESSION_OBJECT:
         return evaluate_object(e, x, out);
     case EXPRESSION_ARRAY:
         return evaluate_array(e, x, out);
     case EXPRESSION_CALL:
+        TRY(evaluation_work(e, 1));
         return bodies[x->function](e, x, out);
     case EXPRESSION_AGGREGATE:
         *out = e->aggregates ? e->aggregates[x->number] : value_missing();

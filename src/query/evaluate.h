@@ -31,6 +31,9 @@ struct evaluation {
     time_ms now;                         /* of the request: one reading for all rows */
     struct value *variables;             /* what is bound, by number; 0 is the document */
     uint64_t steps;                      /* rows that bindings have made so far */
+    const struct query_limits *limits;   /* whom to ask how much time is left; may be NULL */
+    uint64_t effort;                     /* since then: functions, and what they were given */
+    bool is_late;                        /* the page ought to end */
     /* Made when first needed. */
     bool is_decorated, is_whole;
     bytes decoration_fields;
@@ -48,6 +51,8 @@ void evaluation_close(struct evaluation *evaluation);
 
 MUST_USE status evaluate(struct evaluation *evaluation, const struct expression *expression,
                          struct value *out);
+/* Counts work, and asks for the time when there was much of it. TOO_LARGE if there is none left. */
+MUST_USE status evaluation_work(struct evaluation *evaluation, uint64_t effort);
 /* Is it exactly true? */
 MUST_USE status evaluate_condition(struct evaluation *evaluation,
                                    const struct expression *expression, bool *out);
@@ -81,8 +86,6 @@ struct value value_missing(void);
 struct value value_null(void);
 struct value value_bool(bool truth);
 
-/* Does `text` match the pattern of a LIKE? `escape` is 0 or one ASCII character. */
-bool like_matches(bytes text, bytes pattern, uint8_t escape);
 /* The literal start of such a pattern, up to its first wild card. */
 MUST_USE status like_prefix(struct arena *arena, bytes pattern, uint8_t escape, bytes *out);
 

@@ -195,6 +195,18 @@ static formula_body *const bodies[FORMULA_COUNT] = {
 #undef FORMULA
 };
 
+/* As much as takes some milliseconds. */
+enum { EFFORT_PER_CHECK = 100 * 1000, BYTES_PER_EFFORT = 64 };
+
+status formula_work(struct formula_run *run, uint64_t effort)
+{
+    run->effort += effort;
+    if (run->effort < EFFORT_PER_CHECK)
+        return STATUS_OK;
+    run->effort = 0;
+    return run->check ? run->check(run->check_context) : STATUS_OK;
+}
+
 status formula_value(const struct formula *f, struct formula_run *run, struct value *out)
 {
     *out = value_missing();
@@ -226,6 +238,7 @@ status formula_value(const struct formula *f, struct formula_run *run, struct va
     case FORMULA_IS_ARRAY:
         return array_value(f, run, out);
     case FORMULA_IS_CALL:
+        TRY(formula_work(run, 1));
         return bodies[f->operator](f, run, out);
     }
     return STATUS_OK;
@@ -237,5 +250,7 @@ status formula_argument(const struct formula *call, struct formula_run *run, siz
     *out = value_missing();
     if (at >= call->count || !call->args[at])
         return STATUS_OK;
-    return formula_value(call->args[at], run, out);
+    TRY(formula_value(call->args[at], run, out));
+    run->effort += out->raw.len / BYTES_PER_EFFORT; /* whoever asked may look at all of it */
+    return STATUS_OK;
 }

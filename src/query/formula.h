@@ -69,7 +69,14 @@ struct formula_run {
     /* On INVALID: the number by which clients know the reason; 0 if they know none. */
     int32_t refusal;
     struct zone_memo *zones; /* of names that are computed; NULL: each is looked for anew */
+    /* Asked now and then in long work, that on one row included: shall it go on? May be NULL. */
+    status (*check)(void *context);
+    void *check_context;
+    uint64_t effort; /* since it was asked: operators, and what they were given */
 };
+
+/* Counts work, and asks when there was much of it. */
+MUST_USE status formula_work(struct formula_run *run, uint64_t effort);
 
 /* INVALID for operands that an operator refuses, TOO_LARGE past a limit. */
 MUST_USE status formula_value(const struct formula *formula, struct formula_run *run,

@@ -175,8 +175,10 @@ status formula_in(const struct formula *call, struct formula_run *run, struct va
     *out = value_bool(false);
     walk = document_fields(value_document(array));
     while (document_next(&walk, &element)) {
-        if (value_compare_by(run->collation, element.value, wanted) == 0)
+        if (value_compare_by(run->collation, element.value, wanted) == 0) {
             *out = value_bool(true);
+            break;
+        }
     }
     return STATUS_OK;
 }

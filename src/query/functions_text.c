@@ -252,13 +252,16 @@ static bool piece_takes(const struct piece *piece, uint32_t letter)
 }
 
 /* On a mismatch, the last % takes one more character: every other choice would be tried by it too. */
-bool like_matches(bytes text, bytes pattern, uint8_t escape)
+static status like_matches(struct evaluation *e, bytes text, bytes pattern, uint8_t escape,
+                           bool *out)
 {
     bytes text_retry = BYTES_NONE, pattern_retry = BYTES_NONE;
     bool can_retry = false;
 
+    *out = false;
     while (text.len || pattern.len) {
         bytes text_here = text, pattern_here = pattern;
+        TRY(evaluation_work(e, 1)); /* a long pattern may begin anew at every letter of the text */
         if (pattern.len) {
             struct piece piece = take_piece(&pattern, escape);
             if (piece.kind == PIECE_ANY) {
@@ -271,12 +274,13 @@ bool like_matches(bytes text, bytes pattern, uint8_t escape)
                 continue;
         }
         if (!can_retry || text_retry.len == 0)
-            return false;
+            return STATUS_OK;
         text_next(&text_retry);
         text = text_retry;
         pattern = pattern_retry;
     }
-    return true;
+    *out = true;
+    return STATUS_OK;
 }
 
 status like_prefix(struct arena *arena, bytes pattern, uint8_t escape, bytes *out)
@@ -296,6 +300,7 @@ status function_like(struct evaluation *e, const struct expression *call, struct
 {
     struct value value, pattern, escape = value_missing();
     uint8_t mark = 0;
+    bool is_match;
 
     TRY(evaluate(e, call->args[0], &value));
     TRY(evaluate(e, call->args[1], &pattern));
@@ -303,7 +308,9 @@ status function_like(struct evaluation *e, const struct expression *call, struct
         TRY(evaluate(e, call->args[2], &escape));
     if (value_is_text(escape) && value_text(escape).len == 1)
         mark = value_text(escape).data[0];
-    if (value_is_text(value) && value_is_text(pattern))
-        *out = value_bool(like_matches(value_text(value), value_text(pattern), mark));
+    if (!value_is_text(value) || !value_is_text(pattern))
+        return STATUS_OK;
+    TRY(like_matches(e, value_text(value), value_text(pattern), mark, &is_match));
+    *out = value_bool(is_match);
     return STATUS_OK;
 }

@@ -130,7 +130,7 @@ bool run_is_worn_out(const struct run *run)
                                                 : LIMIT_QUERY_PAGE_LOADED_BYTES;
 
     return done->rows - run->rows_before + done->joined >= rows ||
-           done->loaded_bytes - run->loaded_before >= loaded;
+           done->loaded_bytes - run->loaded_before >= loaded || run->evaluation.is_late;
 }
 
 void run_bind(struct run *run, const struct document *document)
@@ -417,6 +417,7 @@ status query_run_page(const struct query *query, const struct query_source *sour
                                           .decoration = source->decoration,
                                           .meaning = source->meaning,
                                           .keep = &keep,
+                                          .limits = limits,
                                           .now = source->request ? source->request->now
                                                                  : source->now };
     int64_t begun = run_time(&run);

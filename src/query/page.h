@@ -77,11 +77,21 @@ struct query_source {
 
 /* ---- one page ---------------------------------------------------------------------------------------- */
 
+enum query_patience {
+    PATIENCE_LEFT,
+    PATIENCE_ENDS, /* the page ends as soon as it can */
+    PATIENCE_OVER, /* and this is TOO_LARGE */
+};
+
 struct query_limits {
     size_t items;        /* rows given; at least 1 */
     size_t output_bytes; /* the page ends with the row that reaches it; 0: no bound */
     uint64_t rows;       /* keys, index rows and joined rows looked at; 0: LIMIT_QUERY_PAGE_ROWS */
     uint64_t loaded_bytes; /* of documents; 0: LIMIT_QUERY_PAGE_LOADED_BYTES */
+    /* How much time is left, asked now and then in long work, that on one row included; by any of the threads that work
+     * on the page. NULL: enough. */
+    enum query_patience (*ask)(void *context);
+    void *ask_context;
 };
 
 /* Gets the rows one by one; the value is only valid during the call. Says how many bytes it made of it. A

@@ -185,7 +185,9 @@ static status collect(struct work *work, const struct query *query, struct list 
 {
     const struct query_limits limits = { .items = LIMIT_QUERY_SORT_ROWS,
                                          .rows = UINT64_MAX,
-                                         .loaded_bytes = UINT64_MAX };
+                                         .loaded_bytes = UINT64_MAX,
+                                         .ask = work->run->limits->ask,
+                                         .ask_context = work->run->limits->ask_context };
     struct query_page done = { 0 };
     const struct run page = { .limits = &limits, .sink = take_row, .context = out, .page = &done };
     struct list inner;
@@ -212,7 +214,9 @@ static status run_outermost(struct work *work, bytes state)
     const struct query_limits limits = { .items = run->limits->items,
                                          .output_bytes = run->limits->output_bytes,
                                          .rows = UINT64_MAX,
-                                         .loaded_bytes = UINT64_MAX };
+                                         .loaded_bytes = UINT64_MAX,
+                                         .ask = run->limits->ask,
+                                         .ask_context = run->limits->ask_context };
     struct run page = *run;
     struct list inner;
     status s = collect_inner(work, run->query, &inner);

@@ -99,6 +99,7 @@ static status open_tester(void *context, void **out)
                                               .decoration = run->source->decoration,
                                               .meaning = run->source->meaning,
                                               .keep = &tester->keep,
+                                              .limits = run->limits,
                                               .now = run->evaluation.now };
     *out = tester;
     return STATUS_OK;

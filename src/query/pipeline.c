@@ -319,6 +319,8 @@ static status pull_unwind(struct pipeline_run *run, size_t number, bytes *out, b
 
 /* ---- all of them ------------------------------------------------------------------------------------ */
 
+enum { EFFORT_OF_ROW = 1000 };
+
 status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *has_out)
 {
     *has_out = false;
@@ -326,6 +328,8 @@ status pipeline_pull(struct pipeline_run *run, size_t number, bytes *out, bool *
         run->is_origin_of_source = true;
         return run->source.next(run->source.context, out, has_out);
     }
+    TRY(formula_work(&run->formulas,
+                     EFFORT_OF_ROW)); /* one document may become any number of rows */
     struct operator* o = & run->operators[number - 1];
     switch (o->stage->kind) {
     case STAGE_MATCH:
@@ -467,6 +471,10 @@ status pipeline_open(const struct pipeline *pipeline, size_t skipped,
     if (formulas)
         run->formulas = *formulas;
     run->formulas.arena = arena;
+    if (!run->formulas.check) {
+        run->formulas.check = source->check;
+        run->formulas.check_context = source->context;
+    }
     if (!run->formulas.variables)
         run->formulas.variables = run->variables;
     if (!run->formulas.zones)

@@ -182,6 +182,7 @@ static status take_row(void *owner, const struct document *stored, bytes documen
     struct operator* o = & worker->run->operators[0];
     bool is_exact = true;
 
+    worker->run->formulas.effort = 0;
     TRY(add_row(worker->run, o, document));
     struct group *group = o->groups->latest;
     note_first(group, stored->seq);
@@ -227,6 +228,13 @@ static status close_worker(void *owner)
     return together->failure;
 }
 
+/* A row that takes long is for the thread that can be told to stop. */
+static status give_back(void *context)
+{
+    (void)context;
+    return status_of(UNSUPPORTED, "one row takes too long for a helper");
+}
+
 static status open_worker(void *context, void **out)
 {
     static const struct pipeline_source none = { 0 };
@@ -242,6 +250,8 @@ static status open_worker(void *context, void **out)
     source.share = together->run->share;
     source.share.held_bytes /= 2; /* there are several */
     formulas.random = NULL;
+    formulas.check = give_back; /* what the request's own thread is asked is for that thread only */
+    formulas.effort = 0;
     status s = ARENA_NEW(arena, 1, &worker);
     if (s.code == OK)
         s = ARENA_NEW(arena, FORMULA_VARIABLES_MAX, &formulas.variables);

@@ -38,6 +38,7 @@
 #include "base/limits.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -476,6 +477,13 @@ static void connection_end(struct connection *connection)
 bool connection_is_stopping(const struct connection *connection)
 {
     return atomic_load(&connection->set->is_stopping);
+}
+
+bool connection_is_gone(const struct connection *connection)
+{
+    struct pollfd asked = { .fd = connection->channel.fd, .events = POLLRDHUP };
+
+    return poll(&asked, 1, 0) > 0;
 }
 
 bool connection_is_tls(const struct connection *connection)

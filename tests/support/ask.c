@@ -140,6 +140,11 @@ static bytes partition_of(struct arena *arena, const char *text)
     return out;
 }
 
+static enum query_patience tell_patience(void *context)
+{
+    return ((const struct asking *)context)->patience;
+}
+
 status ask_page(struct world *w, struct request *request, const char *collection, const char *sql,
                 const struct asking *how, bytes *state, struct buffer *rows,
                 struct query_page *page_out)
@@ -153,7 +158,9 @@ status ask_page(struct world *w, struct request *request, const char *collection
     };
     const struct query_limits limits = { .items = how->items ? how->items : MANY,
                                          .rows = how->rows ? how->rows : MANY,
-                                         .loaded_bytes = UINT64_MAX };
+                                         .loaded_bytes = UINT64_MAX,
+                                         .ask = tell_patience,
+                                         .ask_context = (void *)(uintptr_t)how };
     struct query_source source = { .request = request,
                                    .collection = world_find(request, collection),
                                    .decoration = how->is_plain ? NULL : &decoration };

@@ -9,12 +9,13 @@
 
 /* How a query is asked; all zero: everything at once, from the whole collection. */
 struct asking {
-    const char *parameters; /* "[{'name':'@a','value':1}]" */
-    const char *partition;  /* "['a',2]": values of the partition key, or of its front */
-    size_t items;           /* rows of a page; 0: many */
-    uint64_t rows;          /* work of a page; 0: many */
-    bool is_plain;          /* documents show what they store, and nothing else */
-    bool is_without_ids;    /* no name stands for the id of the key */
+    const char *parameters;       /* "[{'name':'@a','value':1}]" */
+    const char *partition;        /* "['a',2]": values of the partition key, or of its front */
+    size_t items;                 /* rows of a page; 0: many */
+    uint64_t rows;                /* work of a page; 0: many */
+    enum query_patience patience; /* what it is told when it asks for the time */
+    bool is_plain;                /* documents show what they store, and nothing else */
+    bool is_without_ids;          /* no name stands for the id of the key */
 };
 
 /* What time it is for ask_list(): 2024-10-14T14:20:30.666Z. */

@@ -79,12 +79,43 @@ static bool take_known(void *context, const struct scan_row *row, size_t *len_ou
     return true;
 }
 
+enum { ABANDONED_MS = 1000 };
+
+/* How long a page works. */
+struct page_time {
+    const struct call *call;
+    int64_t begun_ms;
+};
+
+static int64_t page_clock(const struct call *call)
+{
+    return clock_monotonic(engine_clock(call->request.engine));
+}
+
+/* Nobody waits for a reply, or it has taken as long as a page may. Asked by all threads that work on the page. */
+static enum query_patience ask_patience(void *context)
+{
+    const struct page_time *time = context;
+    const struct connection *connection = time->call->exchange->connection;
+    const int64_t spent_ms = page_clock(time->call) - time->begun_ms;
+    /* Who closes only the sending side of a connection still gets what takes no time. */
+    const bool is_abandoned = spent_ms > ABANDONED_MS && connection &&
+                              connection_is_gone(connection);
+
+    if (spent_ms > LIMIT_QUERY_PAGE_MS_MAX || is_abandoned)
+        return PATIENCE_OVER;
+    return spent_ms > LIMIT_QUERY_PAGE_MS ? PATIENCE_ENDS : PATIENCE_LEFT;
+}
+
 static status run_page(struct call *call, const struct query *query, const struct item_scope *scope,
                        struct item_rows *rows, struct query_page *page,
                        struct query_metrics *metrics)
 {
+    struct page_time time = { .call = call, .begun_ms = page_clock(call) };
     struct query_limits limits = { .items = scope->page_size,
-                                   .output_bytes = LIMIT_FEED_PAGE_BYTES };
+                                   .output_bytes = LIMIT_FEED_PAGE_BYTES,
+                                   .ask = ask_patience,
+                                   .ask_context = &time };
     struct query_meaning meaning = container_meaning(call->collection);
     struct query_source source = { .request = &call->request,
                                    .collection = call->collection,

@@ -211,6 +211,8 @@ static status open_run(struct aggregating *aggregating, struct command *command)
     aggregating->origin = buffer_in(aggregating->work);
     aggregating->formulas = condition_run(command, aggregating->condition, aggregating->work);
     aggregating->formulas.score = &aggregating->row.score;
+    aggregating->formulas.check = check_time;
+    aggregating->formulas.check_context = aggregating;
     TRY(foreign_make(command, aggregating->work, source.disk, &aggregating->made_of,
                      &aggregating->foreign));
     source.foreign = foreign_sources(aggregating->foreign);

@@ -240,14 +240,26 @@ status command_renew(struct command *command)
     return begin_request(command);
 }
 
+/* Writes go on to their end: a client that is gone may have sent them and left. */
+static bool is_abandoned(struct command *command, int64_t now_ms)
+{
+    const struct connection *connection = command->session->connection;
+
+    if (!connection || command->row->traits & TRAIT_WRITE ||
+        now_ms - command->looked_ms < LIMIT_LOOK_FOR_CLIENT_MS)
+        return false;
+    command->looked_ms = now_ms;
+    return connection_is_gone(connection);
+}
+
 status command_check_time(struct command *command)
 {
     if (operation_is_killed(command))
         return command_fail(command, ERROR_Interrupted, "operation was interrupted");
-    if (command->max_time_ms == 0)
-        return STATUS_OK;
-    int64_t spent = clock_monotonic(engine_clock(command->face->engine)) - command->started_ms;
-    if (spent <= command->max_time_ms)
+    const int64_t now_ms = clock_monotonic(engine_clock(command->face->engine));
+    if (is_abandoned(command, now_ms))
+        return command_fail(command, ERROR_ClientDisconnect, "the client is gone");
+    if (command->max_time_ms == 0 || now_ms - command->started_ms <= command->max_time_ms)
         return STATUS_OK;
     return command_fail(command, ERROR_MaxTimeMSExpired, "operation exceeded time limit of %lld ms",
                         (long long)command->max_time_ms);
@@ -459,7 +471,7 @@ bool command_run(struct command *command)
     command->reply_begun = document_begin(&command->reply);
     command->lsid = (struct value){ .type = VALUE_MISSING };
     command->is_later = &is_later;
-    command->started_ms = clock_monotonic(engine_clock(command->face->engine));
+    command->looked_ms = command->started_ms = clock_monotonic(engine_clock(command->face->engine));
     command->watch_ns = clock_stopwatch_ns();
     status s = run(command);
     if (is_later)

@@ -93,6 +93,7 @@ struct command {
     struct multi_entry *multi_entry; /* NULL outside of transactions */
     int64_t max_time_ms;             /* 0: no limit */
     int64_t started_ms;              /* monotonic */
+    int64_t looked_ms;               /* the same, when its client was last seen to be there */
     int64_t watch_ns;                /* the stopwatch, then */
     struct operation *operation;     /* NULL unless others can see it */
     struct explain *explain; /* not NULL: it is only explained, and changes nothing (explain.h) */
@@ -145,8 +146,8 @@ MUST_USE status command_commit(struct command *command, struct write_op *ops, si
 MUST_USE status command_renew(struct command *command);
 /* Ends the request until command_renew, for a command that waits long. */
 void command_pause(struct command *command);
-/* MaxTimeMSExpired if the time that the client gave is over, Interrupted if somebody has killed the operation;
- * to be asked in long loops. */
+/* MaxTimeMSExpired if the time that the client gave is over, Interrupted if somebody has killed the operation,
+ * ClientDisconnect if nobody waits for what it reads any more; to be asked in long loops. */
 MUST_USE status command_check_time(struct command *command);
 
 /* ---- arguments: argument.c -------------------------------------------------------------------------- */

@@ -29,6 +29,11 @@ status condition_make(struct command *command, struct arena *arena, bytes filter
     return STATUS_OK;
 }
 
+static status check_time(void *context)
+{
+    return command_check_time(context);
+}
+
 struct formula_run condition_run(struct command *command, struct condition *condition,
                                  struct arena *arena)
 {
@@ -36,7 +41,9 @@ struct formula_run condition_run(struct command *command, struct condition *cond
                                  .now = command->request.now,
                                  .random = &condition->random,
                                  .variables = condition->variables,
-                                 .collation = condition->collation };
+                                 .collation = condition->collation,
+                                 .check = check_time,
+                                 .check_context = command };
 }
 
 status condition_holds(struct command *command, struct condition *condition, struct arena *scratch,

@@ -199,3 +199,70 @@ TEST(query_join_paging, joins_without_end_are_refused)
                       "less");
     world_close(&w);
 }
+
+/* Three documents, each with an array of so many numbers. */
+static void insert_long_arrays(struct world *w, int count)
+{
+    for (int id = 0; id < 3; id++) {
+        struct buffer document = buffer_in(w->arena);
+        buffer_append_format(&document, "{'_id':%d,'text':'aaaaaaaaaaaaaaaaaaaaaaaa','a':[0", id);
+        for (int i = 1; i < count; i++)
+            buffer_append_format(&document, ",%d", i);
+        buffer_append_text(&document, "]}");
+        buffer_append_byte(&document, 0);
+        CHECK_WRITTEN(world_insert(w, "c", "%s", (const char *)document.data), OK);
+    }
+}
+
+TEST(query_join_paging, a_page_without_time_left_ends_with_the_row_at_hand_and_loses_none)
+{
+    struct asking how = { .patience = PATIENCE_ENDS };
+    struct query_page page = { 0 };
+    struct world w;
+    bytes state = BYTES_NONE;
+    int pages = 0;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "");
+    insert_long_arrays(&w, 1000);
+    struct buffer rows = buffer_in(w.arena);
+    do {
+        struct request request;
+        CHECK_OK(request_begin(w.engine, w.arena, &request));
+        CHECK_OK(
+            ask_page(&w, &request, "c",
+                     "SELECT VALUE x FROM c JOIN x IN c.a WHERE NOT ARRAY_CONTAINS(c.a, -1 - x) "
+                     "AND x % 500 = 0",
+                     &how, &state, &rows, &page));
+        request_end(&request);
+        pages++;
+    } while (state.len > 0 && pages < PAGES_MAX);
+    CHECK_THAT(pages > 3, "%d pages", pages);
+    CHECK_TEXT(bytes_of(rows.data, rows.len), "0,500,0,500,0,500");
+    world_close(&w);
+}
+
+TEST(query_join_paging, a_page_that_has_taken_too_long_is_refused_in_the_middle_of_a_row)
+{
+    static const char *const texts[] = {
+        "SELECT VALUE COUNT(1) FROM c JOIN x IN c.a WHERE ARRAY_CONTAINS(c.a, -1 - x)",
+        "SELECT VALUE EXISTS(SELECT VALUE x FROM x IN c.a WHERE ARRAY_CONTAINS(c.a, -1 - x)) FROM "
+        "c",
+        "SELECT VALUE COUNT(1) FROM c JOIN x IN c.a WHERE c.text LIKE "
+        "'%a%a%a%a%a%a%a%a%a%a%a%a%aaaaaaaaaaaab'",
+        "SELECT VALUE COUNT(1) FROM (SELECT VALUE c.a FROM c) AS a JOIN x IN a WHERE "
+        "ARRAY_CONTAINS(a, -1 - x)",
+    };
+    const struct asking late = { .patience = PATIENCE_OVER };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", TTL_OFF, "");
+    insert_long_arrays(&w, 1000);
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        CHECK_STRING(ask(&w, "c", texts[i], &late, NULL),
+                     "TOO_LARGE: one page of the query takes longer than 20 seconds, the limit");
+        CHECK_THAT(ask(&w, "c", texts[i], NULL, NULL)[0] == '[', "%s", texts[i]);
+    }
+    world_close(&w);
+}
