@@ -83,6 +83,26 @@ void memory_give(void *piece)
     free(piece);
 }
 
+void memory_give_wiping(void *piece)
+{
+    if (piece)
+        explicit_bzero(piece, malloc_usable_size(piece));
+    free(piece);
+}
+
+void *memory_resize_wiping(void *piece, size_t size)
+{
+    const size_t before = piece ? malloc_usable_size(piece) : 0;
+    void *fresh = memory_take(size);
+
+    if (!fresh)
+        return NULL;
+    if (before > 0)
+        memcpy(fresh, piece, before < size ? before : size);
+    memory_give_wiping(piece);
+    return fresh;
+}
+
 /* Not calloc: what it takes from memory that was given back before, it fills with zeros at once. */
 void *memory_take_untouched(size_t size)
 {
@@ -95,4 +115,23 @@ void memory_give_untouched(void *piece, size_t size)
 {
     if (piece)
         munmap(piece, size);
+}
+
+void *memory_take_secret(size_t size)
+{
+    void *piece = memory_take_untouched(size);
+
+    if (piece) {
+        (void)madvise(piece, size, MADV_DONTDUMP);
+        (void)mlock(piece, size); /* a limit of the system may be in the way */
+    }
+    return piece;
+}
+
+void memory_give_secret(void *piece, size_t size)
+{
+    if (!piece)
+        return;
+    explicit_bzero(piece, size);
+    munmap(piece, size);
 }

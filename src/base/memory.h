@@ -19,8 +19,15 @@ void *memory_take_aligned(size_t alignment, size_t size);
 /* As realloc; the old piece stays valid on failure. */
 void *memory_resize(void *piece, size_t size);
 void memory_give(void *piece);
+/* The same for what may be secret: it is overwritten before it is given back, and where a piece moves. */
+void *memory_resize_wiping(void *piece, size_t size);
+void memory_give_wiping(void *piece);
 /* Zeroed memory for a large table that fills bit by bit: what was never touched costs nothing. */
 void *memory_take_untouched(size_t size);
 void memory_give_untouched(void *piece, size_t size);
+/* Zeroed memory for a few secrets that live long, in pages of its own: no core dump has it, and it goes to no swap where
+ * the system allows that. NULL without memory. Giving it back overwrites it. */
+void *memory_take_secret(size_t size);
+void memory_give_secret(void *piece, size_t size);
 
 #endif

@@ -82,6 +82,7 @@ status serve_prepare(const struct config *config, struct arena *arena, struct do
     *doors = (struct doors){ .cosmos_fd = -1, .mongo_fd = -1 };
     server_hold_signals();
     raise_descriptor_limit();
+    tls_prepare();
     status s = open_doors(config, arena, doors);
     if (s.code != OK)
         close_doors(doors);

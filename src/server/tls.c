@@ -11,6 +11,7 @@
 #include "server/tls.h"
 
 #include <limits.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -31,6 +32,39 @@ struct tls_stream {
     bool is_over; /* failed, or the wire is broken: OpenSSL must not be called again */
     const char *failure;
 };
+
+/* Keys of streams that are being opened lie there too, one for each at most, and what does not fit is an error. */
+enum { KEYS_BYTES = 4 << 20, KEYS_PIECE_BYTES = 32 };
+
+static void *take(size_t size, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    return size > 0 ? memory_take(size) : NULL;
+}
+
+static void *resize(void *piece, size_t size, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    return memory_resize_wiping(piece, size);
+}
+
+static void give(void *piece, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    memory_give_wiping(piece);
+}
+
+/* OpenSSL puts private keys there; without it, which is no failure, they lie with everything else. What it gives back is
+ * overwritten, because it does not do so with the bytes that it reads a key from. Refused once it has memory. */
+void tls_prepare(void)
+{
+    (void)CRYPTO_set_mem_functions(take, resize, give);
+    if (!CRYPTO_secure_malloc_initialized())
+        (void)CRYPTO_secure_malloc_init(KEYS_BYTES, KEYS_PIECE_BYTES);
+}
 
 /* ---- the certificate -------------------------------------------------------------------------------- */
 

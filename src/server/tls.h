@@ -7,6 +7,9 @@
 #include "base/base.h"
 #include "server/certificate.h"
 
+/* Once at the start, before the first thread: private keys lie where no core dump has them. */
+void tls_prepare(void);
+
 struct tls;
 struct tls_stream;
 

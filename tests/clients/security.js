@@ -10,6 +10,7 @@ const path = require("node:path");
 const tls = require("node:tls");
 const { MongoClient } = require("mongodb");
 const { test, equal, ok, matches, run } = require("./support/check");
+const { Wire } = require("./support/wire");
 const { start, stopAll, temporaryDirectory, MAYFLY } = require("./support/server");
 
 const MONGO = ["--mongo", "127.0.0.1:0"];
@@ -410,6 +411,88 @@ function isInMemory(pid, text) {
     return isIn;
 }
 
+// The state of SHA-256 behind one block, as a program has it in memory: whoever has that of a key can sign.
+function hashState(block) {
+    const { fractions, roots } = sha256Numbers();
+    const turn = (x, n) => (x >>> n) | (x << (32 - n));
+    const w = Array.from({ length: 16 }, (_, i) => block.readInt32BE(4 * i));
+    for (let i = 16; i < 64; i++) {
+        const [a, b] = [w[i - 15], w[i - 2]];
+        w[i] = (w[i - 16] + w[i - 7] + (turn(a, 7) ^ turn(a, 18) ^ (a >>> 3)) + (turn(b, 17) ^ turn(b, 19) ^ (b >>> 10))) | 0;
+    }
+    let [a, b, c, d, e, f, g, h] = roots;
+    for (let i = 0; i < 64; i++) {
+        const t = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + fractions[i] + w[i]) | 0;
+        const u = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+        [a, b, c, d, e, f, g, h] = [(t + u) | 0, a, b, c, (d + t) | 0, e, f, g];
+    }
+    const out = Buffer.alloc(32);
+    [a, b, c, d, e, f, g, h].forEach((word, i) => out.writeInt32LE((word + roots[i]) | 0, 4 * i));
+    return out;
+}
+
+// The first bits behind the point of the square and cube roots of the first primes.
+function sha256Numbers() {
+    const primes = [];
+    for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
+    const bits = (x) => ((x - Math.floor(x)) * 4294967296) | 0;
+    return { fractions: primes.map((p) => bits(Math.cbrt(p))), roots: primes.slice(0, 8).map((p) => bits(Math.sqrt(p))) };
+}
+
+// What a core dump would have of the process: all that it can write, but what it keeps out of dumps (dd in VmFlags).
+function* dumpedMemory(pid) {
+    const memory = fs.openSync(`/proc/${pid}/mem`, "r");
+    const parts = fs.readFileSync(`/proc/${pid}/smaps`, "utf8").split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
+    for (const part of parts) {
+        const found = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(part);
+        if (!found || /^VmFlags:.* dd( |$)/m.test(part)) continue;
+        const [from, to] = [parseInt(found[1], 16), parseInt(found[2], 16)];
+        if (to - from > 1 << 28) continue;
+        const bytes = Buffer.alloc(to - from);
+        try {
+            fs.readSync(memory, bytes, 0, bytes.length, from);
+            yield bytes;
+        } catch {
+            // a mapping of the kernel's own
+        }
+    }
+    fs.closeSync(memory);
+}
+
+test("keys are in no core dump, also where one is asked for", async () => {
+    const key = makeKey();
+    const directory = temporaryDirectory();
+    const [cert, pem] = [path.join(directory, "cert.pem"), path.join(directory, "key.pem")];
+    const made = spawnSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost",
+        "-keyout", pem, "-out", cert], { encoding: "utf8" });
+    equal(made.status, 0, made.stderr);
+    const tlsKey = Buffer.from(crypto.createPrivateKey(fs.readFileSync(pem)).export({ format: "jwk" }).d, "base64url");
+    const options = [...MONGO, "--key-file", keyFile(`${key}\n`), "--cert", cert, "--key", pem, "--core-dumps"];
+    const server = await start({ options });
+    const { database } = await server.client({ key }).databases.create({ id: "found-in-memory" });
+    await database.containers.create({ id: "c", partitionKey: "/id" });
+    const shown = spawnSync("openssl", ["s_client", "-connect", `127.0.0.1:${server.port}`], { input: "", encoding: "utf8" });
+    matches(shown.stdout, /CN ?= ?localhost/);
+    const raw = Buffer.from(key, "base64");
+    const block = (pad) => Buffer.alloc(64, 0).map((_, i) => (raw[i] ?? 0) ^ pad);
+    const secrets = { "the text of the key": key, "the key": raw, "what signs inside": hashState(block(0x36)),
+        "what signs outside": hashState(block(0x5c)), "the key of the certificate": tlsKey,
+        "the same backwards": Buffer.from(tlsKey).reverse() };
+    let isControlFound = false;
+    try {
+        for (const bytes of dumpedMemory(server.process.pid)) {
+            isControlFound ||= bytes.includes("found-in-memory");
+            for (const [what, secret] of Object.entries(secrets))
+                ok(!bytes.includes(secret), `${what} is not there`);
+        }
+        ok(isControlFound, "what is there is found");
+    } catch (error) {
+        if (!/EACCES|EPERM/.test(error.code)) throw error;
+        console.log(`hint: nobody may look into the memory of others here (${error.code})`);
+    }
+    equal(await server.stop(), 0);
+});
+
 test("keys do not stay in the memory that they were read into", async () => {
     const [first, second] = [makeKey(), makeKey()];
     const file = keyFile(`primary = ${first}\nsecondary = ${second}\n`);
@@ -435,6 +518,86 @@ test("what is wrong with a directory is told to those who confirm a clock", asyn
     const refused = mayfly("confirm-clock", "--data", path.join(temporaryDirectory(), "nosuch"));
     equal(refused.status, 1);
     matches(refused.stderr, /there is no database in .*nosuch/);
+});
+
+// The rows of a table of the server, as lists of their words.
+function rowsOf(file, pattern) {
+    const text = fs.readFileSync(path.join(__dirname, "../../src/front", file), "utf8");
+    return [...text.matchAll(pattern)].map((found) => found.slice(1));
+}
+
+test("no command of the table is for nobody, and none that writes for who only reads", async () => {
+    const server = await start({ options: MONGO });
+    const client = await MongoClient.connect(server.mongoUrl);
+    await client.db("m").collection("c").insertOne({ _id: 1 });
+    await client.db("admin").command({ createUser: "root", pwd: "pass-word", roles: ["root"] });
+    await client.close();
+    const as = (user) => MongoClient.connect(server.mongoUrl.replace("//", `//${user}:pass-word@`));
+    const root = await as("root");
+    await root.db("admin").command({ createUser: "reader", pwd: "pass-word", roles: [{ role: "read", db: "m" }] });
+    const reader = await as("reader");
+    const nobody = new Wire(server.mongoUrl, "admin");
+    const state = async () => ({
+        users: (await root.db("admin").command({ usersInfo: 1 })).users,
+        collections: await root.db("m").listCollections().toArray(),
+        databases: (await root.db("admin").admin().listDatabases({ nameOnly: true })).databases,
+        documents: await root.db("m").collection("c").find().toArray(),
+    });
+    const before = await state();
+    const commands = rowsOf("mongo/commands.def", /^COMMAND(?:_NOT)?\((\w+), (?:\w+, )?(ACCESS_\w+), ([^,]*), "/gm);
+    ok(commands.length > 100, `${commands.length} commands`);
+    const more = {
+        bulkWrite: { bulkWrite: 1, ops: [{ insert: 0, document: { _id: 2 } }], nsInfo: [{ ns: "m.c" }] },
+        insert: { insert: "c", documents: [{ _id: 2 }] },
+        update: { update: "c", updates: [{ q: {}, u: { $set: { a: 1 } } }] },
+        delete: { delete: "c", deletes: [{ q: {}, limit: 0 }] },
+        findAndModify: { findAndModify: "c", update: { a: 1 } },
+        findandmodify: { findandmodify: "c", remove: true },
+        renameCollection: { renameCollection: "m.c", to: "m.d" },
+        createUser: { createUser: "x", pwd: "pass-word", roles: [] },
+    };
+    for (const [name, access, traits] of commands) {
+        const command = more[name] ?? { [name]: "c" };
+        if (access !== "ACCESS_ANYONE") equal([name, (await nobody.send(command)).code], [name, 13]);
+        if (!/TRAIT_WRITE/.test(traits) || name === "commitTransaction") continue;
+        const db = reader.db(/TRAIT_ADMIN_ONLY/.test(traits) ? "admin" : "m");
+        const reply = await db.command(command).catch((error) => error);
+        const code = reply.code ?? reply.cursor?.firstBatch[0]?.code;
+        equal([name, code], [name, 13]);
+    }
+    for (const stage of [{ $out: "x" }, { $merge: "x" }])
+        equal((await reader.db("m").collection("c").aggregate([stage]).toArray().catch((error) => error)).code, 13);
+    equal(await state(), before, "nothing has changed");
+    nobody.close();
+    await Promise.all([root.close(), reader.close()]);
+    equal(await server.stop(), 0);
+});
+
+test("no route of the table is for nobody, and none that writes for a key that only reads", async () => {
+    const [key, reader] = [makeKey(), makeKey()];
+    const server = await start({ options: ["--key-file", keyFile(`${key}\n${reader}\n`)] });
+    const routes = rowsOf("cosmos/routes.def", /^ROUTE\("(\w+)", "([^"]*)", FORM_(\w+), RIGHT_(\w+), /gm);
+    ok(routes.length > 50, `${routes.length} routes`);
+    const { database } = await server.client({ key }).databases.create({ id: "n" });
+    const { container } = await database.containers.create({ id: "n", partitionKey: "/id" });
+    await container.items.create({ id: "n" });
+    await (await database.users.create({ id: "n" })).user.permissions.create({ id: "n", permissionMode: "All", resource: "dbs/n/colls/n" });
+    const forms = { QUERY: { "x-ms-documentdb-isquery": "true", "content-type": "application/query+json" },
+        PLAN: { "x-ms-cosmos-is-query-plan-request": "true", "content-type": "application/query+json" },
+        BATCH: { "x-ms-cosmos-is-batch-request": "true" }, CHANGES: { "a-im": "Incremental feed" }, PLAIN: {} };
+    for (const [method, place, form, right] of routes) {
+        const target = "/" + place.replaceAll("*", "n");
+        const how = { headers: { ...forms[form], "x-ms-documentdb-partitionkey": '["n"]' },
+            body: method === "GET" || method === "DELETE" ? undefined : { id: "n", query: "SELECT * FROM c" } };
+        equal([method, target, (await server.raw(method, target, how)).status], [method, target, 401]);
+        // An operation is signed as what it works on.
+        const signs = place.includes("/operations/") ? { link: "dbs/n/colls/n", type: "colls" } : {};
+        const { status } = await server.signed(method, target, { key: reader, ...signs, ...how });
+        if (right === "READ") ok(status !== 401 && status !== 403, `${method} ${target} is for who reads: ${status}`);
+        else equal([method, target, status], [method, target, 403]);
+    }
+    equal((await container.items.readAll().fetchAll()).resources.length, 1, "nothing has changed");
+    equal(await server.stop(), 0);
 });
 
 run({ after: stopAll });

@@ -20,7 +20,7 @@ static void talk_once(struct arena *arena, enum scram_mechanism mechanism, bytes
     if (scram_read_first(arena, first_message, &first).code != OK)
         return;
     ASSERT(first.bare.len <= first_message.len);
-    scram_fake_secret(mechanism, first.user, seed, &secret);
+    scram_fake_secret(mechanism, BYTES_LITERAL("admin"), first.user, seed, &secret);
     talk.client_first = first.bare;
     if (scram_write_first(arena, &first, &secret, &talk.server_first, &talk.nonce).code != OK)
         return;

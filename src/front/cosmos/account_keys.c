@@ -110,7 +110,7 @@ static status open_set(const struct cosmos_options *options, struct arena *arena
 status account_keys_open(const struct cosmos_options *options, struct arena *arena,
                          struct account_keys **out)
 {
-    struct account_keys *keys = memory_take_zeroed(1, sizeof(*keys));
+    struct account_keys *keys = memory_take_secret(sizeof(*keys));
 
     *out = NULL;
     if (!keys)
@@ -130,8 +130,7 @@ void account_keys_close(struct account_keys *keys)
     if (!keys)
         return;
     pthread_rwlock_destroy(&keys->lock);
-    auth_wipe(keys, sizeof(*keys));
-    memory_give(keys);
+    memory_give_secret(keys, sizeof(*keys));
 }
 
 status account_keys_renew(struct account_keys *keys, const struct cosmos_options *options,
@@ -182,6 +181,7 @@ static void seal_with(const struct auth_key *seals, const char *purpose, bytes t
     auth_key_sign(seals, bytes_of_text(purpose), mac);
     auth_key_make(bytes_of(mac, sizeof(mac)), &key);
     auth_key_sign(&key, text, mac);
+    auth_wipe(&key, sizeof(key));
     memcpy(out, mac, ACCOUNT_SEAL_BYTES);
 }
 

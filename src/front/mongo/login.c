@@ -144,7 +144,8 @@ static status begin_talk(struct command *command, struct login *login,
     TRY(principal_read(command->face, arena, database, first.user, &principal, &login->is_known));
     login->is_known = login->is_known && principal_secret(&principal, mechanism, &login->secret);
     if (!login->is_known)
-        scram_fake_secret(mechanism, first.user, command->face->login_seed, &login->secret);
+        scram_fake_secret(mechanism, database, first.user, command->face->login_seed,
+                          &login->secret);
     login->talk = (struct scram_talk){ .mechanism = mechanism, .client_first = first.bare };
     TRY(arena_copy(arena, database, &login->database));
     login->user = first.user;

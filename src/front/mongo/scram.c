@@ -72,6 +72,12 @@ static bool hash(enum scram_mechanism mechanism, const uint8_t *text,
     return EVP_Digest(text, kinds[mechanism].hash_len, out, NULL, hash_of(mechanism), NULL) == 1;
 }
 
+/* What was made of a password, by which somebody could come in as well. */
+static void wipe_text(bytes text)
+{
+    OPENSSL_cleanse((void *)(uintptr_t)text.data, text.len);
+}
+
 /* The hex MD5 of user:mongo:password. */
 static status digest_password(struct arena *arena, bytes user, bytes password, bytes *out)
 {
@@ -83,6 +89,7 @@ static status digest_password(struct arena *arena, bytes user, bytes password, b
     buffer_append(&text, password);
     if (text.is_failed || EVP_Digest(text.data, text.len, digest, NULL, EVP_md5(), NULL) != 1)
         return status_of(OUT_OF_MEMORY, "the password cannot be digested");
+    wipe_text(bytes_of(text.data, text.len));
     for (size_t i = 0; i < DIGEST_HEX_BYTES / 2; i++)
         buffer_append_format(&hex, "%02x", digest[i]);
     return buffer_finish(&hex, out);
@@ -111,6 +118,7 @@ status scram_make_secret(struct arena *arena, enum scram_mechanism mechanism, by
                          bytes password, struct scram_secret *out)
 {
     uint8_t salted[SCRAM_HASH_BYTES_MAX], client_key[SCRAM_HASH_BYTES_MAX];
+    status s = STATUS_OK;
 
     *out = (struct scram_secret){ .iterations = kinds[mechanism].iterations,
                                   .salt_len = kinds[mechanism].salt_len };
@@ -125,19 +133,25 @@ status scram_make_secret(struct arena *arena, enum scram_mechanism mechanism, by
         !hmac(mechanism, salted, BYTES_LITERAL("Client Key"), client_key) ||
         !hash(mechanism, client_key, out->stored_key) ||
         !hmac(mechanism, salted, BYTES_LITERAL("Server Key"), out->server_key))
-        return status_of(IO_ERROR, "the password cannot be hashed");
-    return STATUS_OK;
+        s = status_of(IO_ERROR, "the password cannot be hashed");
+    wipe_text(password);
+    OPENSSL_cleanse(salted, sizeof(salted));
+    OPENSSL_cleanse(client_key, sizeof(client_key));
+    return s;
 }
 
-void scram_fake_secret(enum scram_mechanism mechanism, bytes user, const uint8_t seed[32],
-                       struct scram_secret *out)
+void scram_fake_secret(enum scram_mechanism mechanism, bytes database, bytes user,
+                       const uint8_t seed[32], struct scram_secret *out)
 {
-    uint8_t made[SCRAM_HASH_BYTES_MAX];
+    uint8_t of_user[SCRAM_HASH_BYTES_MAX], made[SCRAM_HASH_BYTES_MAX];
 
     *out = (struct scram_secret){ .iterations = kinds[mechanism].iterations,
                                   .salt_len = kinds[mechanism].salt_len };
-    if (hmac(SCRAM_SHA_256, seed, user, made))
-        memcpy(out->salt, made, out->salt_len);
+    /* Real salts of the two mechanisms, and of two databases, have nothing in common. */
+    if (hmac(SCRAM_SHA_256, seed, user, of_user) &&
+        hmac(SCRAM_SHA_256, of_user, bytes_of_text(kinds[mechanism].name), made) &&
+        hmac(SCRAM_SHA_256, made, database, of_user))
+        memcpy(out->salt, of_user, out->salt_len);
     random_secret(out->stored_key, sizeof(out->stored_key));
     random_secret(out->server_key, sizeof(out->server_key));
 }
@@ -269,7 +283,9 @@ status scram_finish(struct arena *arena, const struct scram_talk *talk,
         return status_of(IO_ERROR, "a signature cannot be made");
     for (size_t i = 0; i < len; i++)
         key[i] = proof[i] ^ made[i];
-    if (!hash(talk->mechanism, key, made))
+    const bool is_hashed = hash(talk->mechanism, key, made);
+    OPENSSL_cleanse(key, sizeof(key)); /* by which somebody could come in */
+    if (!is_hashed)
         return status_of(IO_ERROR, "a signature cannot be made");
     *is_proven_out = CRYPTO_memcmp(made, secret->stored_key, len) == 0;
     if (!*is_proven_out)

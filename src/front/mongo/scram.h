@@ -25,8 +25,8 @@ struct scram_secret {
 MUST_USE status scram_make_secret(struct arena *arena, enum scram_mechanism mechanism, bytes user,
                                   bytes password, struct scram_secret *out);
 /* Of a user that is not there: the same for the same name, so that nobody learns who is. */
-void scram_fake_secret(enum scram_mechanism mechanism, bytes user, const uint8_t seed[32],
-                       struct scram_secret *out);
+void scram_fake_secret(enum scram_mechanism mechanism, bytes database, bytes user,
+                       const uint8_t seed[32], struct scram_secret *out);
 
 /* The first message of a client; both in the arena, the name without its escapes. */
 struct scram_first {
