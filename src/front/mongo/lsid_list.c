@@ -52,10 +52,10 @@ static status list_user(struct command *command, bytes row, struct buffer *out)
     };
     struct value given[ARRAY_COUNT(table)];
     uint8_t digest[LSID_OWNER_BYTES];
-    const struct lsid_pattern pattern = { .owner = bytes_of(digest, sizeof(digest)) };
 
     TRY(command_fields(command, "$listSessions.users", row, table, ARRAY_COUNT(table), given));
     lsid_digest(value_text(given[0]), value_text(given[1]), digest);
+    const struct lsid_pattern pattern = { .owner = bytes_of(digest, sizeof(digest)) };
     if (!bytes_equal(pattern.owner, login_digest(command->session)))
         TRY(permit_others(command));
     lsid_list(command->face->sessions, &pattern, command->request.now, out);
