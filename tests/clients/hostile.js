@@ -4,6 +4,8 @@
 "use strict";
 
 const net = require("node:net");
+const zlib = require("node:zlib");
+const { serialize } = require("bson");
 const { MongoClient } = require("mongodb");
 const { test, eachRow, equal, ok, matches, fails, run } = require("./support/check");
 const { Wire } = require("./support/wire");
@@ -109,6 +111,37 @@ test("queries of Cosmos DB that multiply rows are refused by their number", asyn
     matches(error.message, /make more than 10000000 rows/);
     await fails(400, ask("SELECT VALUE " + "NOT ".repeat(5000) + "true FROM c"), /nested more than 200 deep/);
     equal((await ask("SELECT VALUE RegexMatch(c.s, '^(a|aa)+$') FROM c").catch((e) => e)).code, 400);
+});
+
+test("what is no command is told to its client before the connection ends", async () => {
+    let deep = { a: 1 };
+    for (let i = 0; i < 150; i++) deep = { a: deep };
+    const wire = new Wire(server.mongoUrl, "hostile");
+    const { code, errmsg } = await wire.send({ insert: "c", documents: [deep] });
+    equal([code, /nested deeper than 128 levels/.test(errmsg)], [15, true], errmsg);
+    wire.close();
+    const other = new Wire(server.mongoUrl, "hostile");
+    const whole = serialize({ ping: 1, $db: "admin" });
+    whole.writeInt32LE(whole.length + 1000, 0);
+    const head = Buffer.alloc(21);
+    head.writeInt32LE(head.length + whole.length, 0);
+    head.writeInt32LE(2013, 12);
+    other.socket.write(Buffer.concat([head, whole]));
+    equal((await other.next()).code, 22);
+    other.close();
+    const bomb = zlib.deflateSync(Buffer.alloc(40000000));
+    for (const [claimed, payload] of [[0x7fffffff, bomb], [-1, bomb], [100, bomb], [40000000, bomb], [40000000, Buffer.alloc(9)]]) {
+        const packed = Buffer.alloc(25);
+        packed.writeInt32LE(packed.length + payload.length, 0);
+        packed.writeInt32LE(2012, 12);
+        packed.writeInt32LE(2013, 16);
+        packed.writeInt32LE(claimed, 20);
+        packed.writeUInt8(2, 24);
+        const socket = net.connect(new URL(server.mongoUrl).port, "127.0.0.1");
+        await new Promise((resolve) => socket.on("close", resolve).on("error", () => 0).on("data", () => 0)
+            .end(Buffer.concat([packed, payload])));
+    }
+    equal((await db.command({ ping: 1 })).ok, 1);
 });
 
 run({ before, after: async () => {

@@ -3,7 +3,7 @@
  * Bytes are collected until a message is whole; it becomes a command with an arena of its own; the reply
  * goes out in the form in which the message came (old query, plain, compressed) and the arena is reset. A
  * message that says "more to come" is carried out and not answered. What cannot be read as a message ends
- * the connection: nobody knows where the next one would begin.
+ * the connection, since nobody knows where the next one would begin; if it was whole, its client is told why first.
  *
  * Keeps: nothing of the session is touched after a command said that it ends later, because it may be
  * finished, and the connection with another owner, before that word arrives here.
@@ -55,23 +55,32 @@ static void session_close(void *handle)
 
 /* ---- answering -------------------------------------------------------------------------------------- */
 
+static status make_failure(struct arena *arena, int32_t code, const char *name, const char *text,
+                           bytes *out)
+{
+    struct buffer reply = buffer_in(arena);
+    size_t begun = document_begin(&reply);
+
+    reply_double(&reply, "ok", 0);
+    reply_text(&reply, "errmsg", text);
+    reply_int32(&reply, "code", code);
+    reply_text(&reply, "codeName", name);
+    document_end(&reply, begun);
+    return buffer_finish(&reply, out);
+}
+
 /* The reply of a command that has used up the memory of its request: that is given back, and what is said needs little. */
 static status write_exhausted(struct session *session, const struct wire_envelope *envelope,
                               bytes *head_out, bytes *body_out)
 {
-    arena_reset(session->arena);
-    struct buffer reply = buffer_in(session->arena);
-    size_t begun = document_begin(&reply);
-    reply_double(&reply, "ok", 0);
-    reply_text(
-        &reply, "errmsg",
-        "the command was carried out as far as it came, but needs more memory than one request "
-        "has: look at what is there, and send less at a time");
-    reply_int32(&reply, "code", ERROR_ExceededMemoryLimit);
-    reply_text(&reply, "codeName", "ExceededMemoryLimit");
-    document_end(&reply, begun);
     bytes document;
-    TRY(buffer_finish(&reply, &document));
+
+    arena_reset(session->arena);
+    TRY(make_failure(
+        session->arena, ERROR_ExceededMemoryLimit, "ExceededMemoryLimit",
+        "the command was carried out as far as it came, but needs more memory than one request "
+        "has: look at what is there, and send less at a time",
+        &document));
     return wire_write(session->arena, envelope, document, head_out, body_out);
 }
 
@@ -124,6 +133,30 @@ static void finish_later(struct command *command)
 static bool session_on_resume(void *handle)
 {
     return !send_reply(handle);
+}
+
+/* A message that is whole, but not what it should be: its client is told. Drivers send again what was cut off, and would
+ * be cut off again. */
+static void tell_refusal(struct session *session, status why)
+{
+    const bool is_too_large = why.code == TOO_LARGE;
+    const struct wire_message *message = &session->message;
+    const struct wire_envelope envelope = {
+        .kind = WIRE_MSG,
+        .request_id = atomic_fetch_add(&session->face->next_request_id, 1),
+        .response_to = message->request_id,
+        .compressor = COMPRESSOR_NONE,
+    };
+    bytes document, head, body;
+
+    if (message->kind != WIRE_MSG || message->flags & WIRE_MORE_TO_COME)
+        return;
+    status s = make_failure(session->arena, is_too_large ? ERROR_Overflow : ERROR_InvalidBSON,
+                            is_too_large ? "Overflow" : "InvalidBSON", why.message, &document);
+    if (s.code == OK)
+        s = wire_write(session->arena, &envelope, document, &head, &body);
+    if (s.code == OK)
+        connection_send(session->connection, head, body);
 }
 
 static enum protocol_step refuse(struct session *session, status s)
@@ -217,8 +250,10 @@ static enum protocol_step answer(struct session *session)
     status s = wire_read(session->arena, bytes_of(session->whole.data, session->whole.len),
                          &session->message);
 
-    if (s.code != OK)
+    if (s.code != OK) {
+        tell_refusal(session, s);
         return refuse(session, s);
+    }
     session->watch.is_on = false;
     if (is_watch(session, &delay_ms)) {
         begin_watch(session, delay_ms);
