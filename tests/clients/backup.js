@@ -596,6 +596,29 @@ test("a copy into the data directory is refused, and so is what is no database",
     equal(await server.stop(), 0);
 });
 
+test("progress is shown on a terminal, and only there", async () => {
+    const server = await start({ options: MONGO });
+    await withMongo(server, (client) => client.db("d").collection("c").insertMany(Array.from({ length: 100 }, (_, i) => ({ _id: i }))));
+    const directory = temporaryDirectory();
+    const at = (name) => path.join(directory, name);
+    const steps = [
+        ["backup", "--data", server.data, "--to", at("backups")],
+        ["restore", "--from", at("backups"), "--to", at("restored")],
+        ["export", "--data", server.data, "--to", at("export")],
+        ["import", "--data", at("imported"), "--from", at("export")],
+    ];
+    for (const words of steps) {
+        // `script` gives it a terminal.
+        const shown = spawnSync("script", ["-qec", [MAYFLY, ...words].join(" "), "/dev/null"], { encoding: "utf8" });
+        equal(shown.status, 0, shown.stdout);
+        matches(shown.stdout, /\r\w+ .* %  [\d.]+ of [\d.]+ MB, \d+ MB\/s/);
+        fs.rmSync(words[words[0] === "import" ? 2 : 4], { recursive: true });
+        const plain = mayfly(...words);
+        equal([plain.code, plain.err], [0, ""], "nothing but its result");
+    }
+    equal(await server.stop(), 0);
+});
+
 test("only the owner of the data can ask for a checkpoint", async () => {
     const server = await start();
     equal((await server.raw("POST", "/_mayfly/checkpoint")).status, 404);

@@ -249,7 +249,8 @@ test("a status summary is written on SIGUSR1", async () => {
 });
 
 test("whatever the server writes is its owner's, and it leaves no core dump", async () => {
-    const server = await start();
+    const server = await start({ data: path.join(temporaryDirectory(), "made-by-itself") });
+    equal(fs.statSync(server.data).mode & 0o777, 0o700);
     await server.client().databases.create({ id: "d" });
     for (const name of fs.readdirSync(server.data))
         equal([name, fs.statSync(path.join(server.data, name)).mode & 0o077], [name, 0]);
