@@ -4,9 +4,10 @@
  * batch, writes that batch and tells the owners in order. Everybody else only links in and goes away, or
  * sleeps until it is told; the sync that is running is the time in which the next group gathers.
  *
- * The lead goes round. Who waits for a commit wants to go on with its own work as soon as that is told, so it
- * hands the lead to the first thread that sleeps for a commit of its own. Where nobody sleeps, because all others
- * have gone away, and where the leader itself does not wait for anything, it goes on until nothing waits.
+ * The lead goes round. Who waits for a commit wants to go on with its own work when that is told, so when it has led
+ * enough it hands the lead to a thread that sleeps for a commit of its own: of those that came in one round, the first,
+ * which can be woken alone. Where nobody sleeps, because all others have gone away, and where the leader itself does
+ * not wait for anything, it goes on until nothing waits.
  *
  * Groups. As many commits as have gathered, those that come while others are stamped included, up to
  * LIMIT_GROUP_COMMITS and until LIMIT_GROUP_BYTES are reached. A commit goes alone if it is a barrier, if it has guards (one that fails must not take
@@ -19,11 +20,11 @@
  *     any -> stopped      group_write, after a failed write; for ever. Waiting and later commits are
  *                         answered WRITES_STOPPED and never stamped
  *
- * The end. Nothing is queued when the queue is closed, so the only one who may still be in it is the leader that has told the
- * last owner; `is_led` says so until that leader has left, and closing waits for it. All others are out: who was told
- * reads its own outcome and nothing else, and who has handed over the lead touches only memory of its own from the
- * very store that gave it away. The wakes that it still owes to sleepers go to addresses, which may belong to
- * nobody any more; the system does not mind, and a sleeper on something else there looks again.
+ * The end. Nothing is queued when the queue is closed, and every commit_and_wait has returned or has handed over the lead. So the
+ * only one who may still be in it is the leader that has told the last owner; `is_led` says so until that leader has
+ * left, and closing waits for it. Who has handed over the lead touches only memory of its own from the very store that gave it
+ * away. The wakes that it still owes to sleepers go to addresses, which may belong to nobody any more; the system does
+ * not mind, and a sleeper on something else there looks again.
  *
  * After a failed write nobody knows what is on the disk, so nothing may be built on it: the storage
  * says IO_ERROR (nothing was written) or UNKNOWN_RESULT (it may be there after a restart), the
@@ -35,6 +36,7 @@
  * calling out; what belongs to the leader is touched by the leader only. Start reading at lead(). */
 #include "storage/commit_queue.h"
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,7 +46,10 @@
 
 #include "storage/storage.h"
 
-enum { REASON_BYTES = 1024, MESSAGE_ARENA_BYTES = 64 * 1024 };
+enum { REASON_BYTES = 1024, MESSAGE_ARENA_BYTES = 64 * 1024, BELLS = 8 };
+/* Who waits leads on for others until it has led so much: while groups are small, waking another thread for each of them
+ * costs more than it spares the one that leads. */
+enum { LEAD_BYTES = 256 * 1024, LEAD_GROUPS = 64 };
 
 struct commit_list {
     struct commit *first;
@@ -61,7 +66,13 @@ struct commit_queue {
     pthread_cond_t leader_left;
     struct commit_list incoming;
     size_t waiting_count; /* submitted and not yet told */
+    unsigned round;       /* how often the leader has emptied `incoming` */
+    bool has_first;       /* somebody waits who came in this round */
     bool is_led;
+
+    /* Who waits sleeps here, by the round of arrival, but for the first of each round, which may have to lead: one wake for
+     * a whole group, and it does not wake those whose turn comes next. Changed by the leader. */
+    _Atomic uint32_t bells[BELLS];
 
     /* The leader's. */
     struct commit_list taken;
@@ -70,7 +81,8 @@ struct commit_queue {
     struct commit *group[LIMIT_GROUP_COMMITS];
     status outcomes[LIMIT_GROUP_COMMITS];
     size_t group_count;
-    struct sleepers *sleepers; /* told in this group; on the leader's stack */
+    size_t led_groups, led_bytes; /* since it leads */
+    struct sleepers *sleepers;    /* told in this group; on the leader's stack */
 
     _Atomic bool is_stopped;
     char stop_reason[REASON_BYTES]; /* written once, before is_stopped */
@@ -172,8 +184,37 @@ static void list_move_all(struct commit_list *to, struct commit_list *from)
 
 /* ---- submitting ----------------------------------------------------------------------------------- */
 
-/* *is_leader_out: the caller has to lead now. Otherwise the commit may be over and gone when this returns. */
-static status submit(struct commit_queue *queue, struct commit *commit, bool *is_leader_out)
+/* What a thread that waits is to do. The leader writes LEADS or TOLD, and touches it no more. */
+enum { AWAKE, ASLEEP, LEADS, TOLD };
+
+/* A commit on the stack of a thread that waits; stands in the queue for the caller's. */
+struct waiting_commit {
+    struct commit commit;
+    struct commit_queue *queue;
+    struct commit *inner;
+    status outcome;
+    _Atomic uint32_t *bell; /* where it sleeps: its own state if it may have to lead */
+    _Atomic uint32_t state;
+};
+
+/* Whom the leader has told, and still has to wake: addresses only. */
+struct sleepers {
+    _Atomic uint32_t *alone[LIMIT_GROUP_COMMITS];
+    size_t count;
+    bool are_due[BELLS];
+};
+
+/* Under the lock. */
+static void choose_place(struct commit_queue *queue, struct waiting_commit *waiting)
+{
+    waiting->bell = queue->has_first ? &queue->bells[queue->round % BELLS] : &waiting->state;
+    queue->has_first = true;
+}
+
+/* `waiting` is the one of a thread that waits, or NULL. *is_leader_out: the caller has to lead now; otherwise the
+ * commit may be over and gone when this returns. */
+static status submit(struct commit_queue *queue, struct commit *commit,
+                     struct waiting_commit *waiting, bool *is_leader_out)
 {
     *is_leader_out = false;
     if (commit_queue_is_stopped(queue))
@@ -184,6 +225,8 @@ static status submit(struct commit_queue *queue, struct commit *commit, bool *is
         pthread_mutex_unlock(&queue->lock);
         return status_of(BUSY, "too many writes are waiting for the disk; try again");
     }
+    if (waiting != NULL)
+        choose_place(queue, waiting);
     list_append(&queue->incoming, commit);
     queue->waiting_count++;
     *is_leader_out = !queue->is_led;
@@ -198,7 +241,7 @@ status commit_submit(struct commit_queue *queue, struct commit *commit)
 
     ASSERT(commit->stamp != NULL);
     ASSERT(commit->done != NULL);
-    TRY(submit(queue, commit, &is_leader));
+    TRY(submit(queue, commit, NULL, &is_leader));
     if (is_leader) {
         /* Mostly waiting for the disk, so marked as a wait; refused, it must be done all the same. */
         const bool is_marked = block_begin();
@@ -211,24 +254,6 @@ status commit_submit(struct commit_queue *queue, struct commit *commit)
 
 /* ---- waiting -------------------------------------------------------------------------------------- */
 
-/* What a thread that waits is to do. The leader writes LEADS or TOLD, and touches it no more. */
-enum { AWAKE, ASLEEP, LEADS, TOLD };
-
-/* A commit on the stack of a thread that waits; stands in the queue for the caller's. */
-struct waiting_commit {
-    struct commit commit;
-    struct commit_queue *queue;
-    struct commit *inner;
-    status outcome;
-    _Atomic uint32_t state;
-};
-
-/* Whom the leader has told, and still has to wake: addresses only. */
-struct sleepers {
-    _Atomic uint32_t *states[LIMIT_GROUP_COMMITS];
-    size_t count;
-};
-
 static status waiting_stamp(struct commit *commit, struct storage_batch *batch)
 {
     struct waiting_commit *waiting = commit->owner;
@@ -239,26 +264,43 @@ static status waiting_stamp(struct commit *commit, struct storage_batch *batch)
 static void waiting_done(struct commit *commit, status outcome)
 {
     struct waiting_commit *waiting = commit->owner;
-    struct sleepers *sleepers = waiting->queue->sleepers;
-    _Atomic uint32_t *state = &waiting->state;
+    struct commit_queue *queue = waiting->queue;
+    _Atomic uint32_t *bell = waiting->bell, *state = &waiting->state;
 
     if (waiting->inner->done != NULL)
         waiting->inner->done(waiting->inner, outcome);
     waiting->outcome = outcome;
-    if (atomic_exchange(state, TOLD) == ASLEEP)
-        sleepers->states[sleepers->count++] = state;
+    if (atomic_exchange(state, TOLD) != ASLEEP)
+        return;
+    if (bell == state)
+        queue->sleepers->alone[queue->sleepers->count++] = bell;
+    else
+        queue->sleepers->are_due[bell - queue->bells] = true;
 }
 
-static void wake(_Atomic uint32_t *state)
+static void wake(_Atomic uint32_t *bell, int count)
 {
-    (void)syscall(SYS_futex, state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    (void)syscall(SYS_futex, bell, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-static void wake_all(struct sleepers *sleepers)
+/* Behind the states and before the wakes: who has looked at both sleeps on, or sees that the bell has changed. */
+static void change_bells(struct commit_queue *queue, const struct sleepers *sleepers)
+{
+    for (size_t i = 0; i < BELLS; i++)
+        if (sleepers->are_due[i])
+            atomic_fetch_add(&queue->bells[i], 1);
+}
+
+/* The queue may be gone: its bells are only pointed at. */
+static void wake_all(struct sleepers *sleepers, _Atomic uint32_t *bells)
 {
     for (size_t i = 0; i < sleepers->count; i++)
-        wake(sleepers->states[i]);
+        wake(sleepers->alone[i], 1);
+    for (size_t i = 0; i < BELLS; i++)
+        if (sleepers->are_due[i])
+            wake(&bells[i], INT_MAX);
     sleepers->count = 0;
+    memset(sleepers->are_due, 0, sizeof(sleepers->are_due));
 }
 
 /* What the leader has made of it; ASLEEP is written here and nowhere else. */
@@ -266,13 +308,14 @@ static uint32_t sleep_until_called(struct waiting_commit *waiting)
 {
     uint32_t state = AWAKE;
 
-    if (atomic_compare_exchange_strong(&waiting->state, &state, ASLEEP))
-        state = ASLEEP;
-    while (state == ASLEEP) {
-        (void)syscall(SYS_futex, &waiting->state, FUTEX_WAIT_PRIVATE, ASLEEP, NULL, NULL, 0);
+    (void)atomic_compare_exchange_strong(&waiting->state, &state, ASLEEP);
+    for (;;) {
+        const uint32_t seen = atomic_load(waiting->bell);
         state = atomic_load(&waiting->state);
+        if (state != ASLEEP)
+            return state;
+        (void)syscall(SYS_futex, waiting->bell, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
     }
-    return state;
 }
 
 static void wait_until_told(struct waiting_commit *waiting, bool is_leader)
@@ -302,7 +345,7 @@ status commit_and_wait(struct commit_queue *queue, struct commit *commit)
     waiting.commit.owner = &waiting;
     if (!block_begin())
         return status_of(BUSY, "too many requests wait for the disk; try again");
-    const status s = submit(queue, &waiting.commit, &is_leader);
+    const status s = submit(queue, &waiting.commit, &waiting, &is_leader);
     if (s.code == OK)
         wait_until_told(&waiting, is_leader);
     block_end();
@@ -315,13 +358,21 @@ static void group_stamp(struct commit_queue *queue);
 static status group_write(struct commit_queue *queue);
 static void group_tell(struct commit_queue *queue, status outcome);
 
+/* Under the lock. */
+static void take_incoming(struct commit_queue *queue)
+{
+    list_move_all(&queue->taken, &queue->incoming);
+    queue->has_first = false;
+    queue->round++;
+}
+
 /* What has come since is taken; false if nothing waits, and then nobody leads any more. */
 static bool take_or_leave(struct commit_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
     queue->waiting_count -= queue->group_count;
     queue->group_count = 0;
-    list_move_all(&queue->taken, &queue->incoming);
+    take_incoming(queue);
     queue->is_led = queue->taken.first != NULL;
     const bool goes_on = queue->is_led;
     if (!goes_on)
@@ -330,17 +381,20 @@ static bool take_or_leave(struct commit_queue *queue)
     return goes_on;
 }
 
-/* The first that was taken and has a thread that waits; NULL if there is none, or if the leader is not through. */
+/* The first that was taken and has a thread that can be woken alone; NULL if there is none, or if the leader is not through. */
 static struct waiting_commit *find_heir(const struct commit_queue *queue,
                                         struct waiting_commit *own)
 {
-    const struct commit *commit = queue->taken.first;
-
     if (own == NULL || atomic_load(&own->state) != TOLD)
         return NULL;
-    while (commit != NULL && commit->stamp != waiting_stamp)
-        commit = commit->next;
-    return commit != NULL ? commit->owner : NULL;
+    if (queue->led_groups < LEAD_GROUPS && queue->led_bytes < LEAD_BYTES)
+        return NULL;
+    for (const struct commit *commit = queue->taken.first; commit != NULL; commit = commit->next) {
+        struct waiting_commit *waiting = commit->owner;
+        if (commit->stamp == waiting_stamp && waiting->bell == &waiting->state)
+            return waiting;
+    }
+    return NULL;
 }
 
 static void hand_over(struct commit_queue *queue, struct waiting_commit *heir)
@@ -349,7 +403,7 @@ static void hand_over(struct commit_queue *queue, struct waiting_commit *heir)
     _Atomic uint32_t *state = &heir->state;
 
     if (atomic_exchange(state, LEADS) == ASLEEP) /* from here on the queue may be gone */
-        wake(state);
+        wake(state, 1);
     if (hooks.after_lead != NULL)
         hooks.after_lead(hooks.owner);
 }
@@ -357,22 +411,28 @@ static void hand_over(struct commit_queue *queue, struct waiting_commit *heir)
 /* Whoever was told is woken when the next leader knows, which has more to do. */
 static void lead(struct commit_queue *queue, struct waiting_commit *own)
 {
+    _Atomic uint32_t *bells = queue->bells;
     struct sleepers sleepers;
     struct waiting_commit *heir = NULL;
 
     sleepers.count = 0;
+    memset(sleepers.are_due, 0, sizeof(sleepers.are_due));
+    queue->led_groups = queue->led_bytes = 0;
     while (heir == NULL && take_or_leave(queue)) {
         heir = find_heir(queue, own);
         if (heir != NULL) {
             hand_over(queue, heir);
         } else {
-            wake_all(&sleepers);
+            wake_all(&sleepers, bells);
             queue->sleepers = &sleepers;
             group_stamp(queue);
+            queue->led_bytes += storage_batch_bytes(queue->storage, queue->batch);
+            queue->led_groups++;
             group_tell(queue, group_write(queue));
+            change_bells(queue, &sleepers);
         }
     }
-    wake_all(&sleepers);
+    wake_all(&sleepers, bells);
 }
 
 static bool goes_alone(const struct commit_queue *queue, const struct commit *commit)
@@ -396,7 +456,7 @@ static status stamp_one(struct commit_queue *queue, struct commit *commit)
 static bool take_latecomers(struct commit_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
-    list_move_all(&queue->taken, &queue->incoming);
+    take_incoming(queue);
     pthread_mutex_unlock(&queue->lock);
     return queue->taken.first != NULL;
 }

@@ -1,6 +1,6 @@
 /* Who writes, and when a writer hears of it. The first writer that finds nobody committing leads: it
- * takes everything that waits, writes it as one synced batch and tells every owner. Then it hands the lead to
- * a thread that waits for its commit, or repeats if there is none, until the queue is empty. No thread
+ * takes everything that waits, writes it as one synced batch and tells every owner. It repeats that until the
+ * queue is empty, or, if it waits for a commit itself and has led enough, hands the lead to another one that waits. No thread
  * of its own, no batching window: the running sync is the window.
  *
  * A commit is not written when it is submitted but stamped when its turn comes: `stamp` is called on the
@@ -58,7 +58,7 @@ void commit_queue_close(struct commit_queue *queue);
  * in it get the storage's IO_ERROR or UNKNOWN_RESULT. */
 MUST_USE status commit_submit(struct commit_queue *queue, struct commit *commit);
 /* Submits and waits until `done` has run (commit->done may be NULL here); returns the outcome. May lead until then, and
- * on until another one waits. Must not be called from stamp or done. */
+ * on for a while or until another one waits. Must not be called from stamp or done. */
 MUST_USE status commit_and_wait(struct commit_queue *queue, struct commit *commit);
 
 /* Writes go on after an operator has mended the disk and the server was reopened; here one only asks. */
