@@ -10,6 +10,9 @@
  * not in its files; whatever flushes and compactions there were in the meantime. A view keeps the list that it began
  * with.
  *
+ * Where nothing was in memory when the files were listed, and nothing was written since, the files hold everything; whoever
+ * reads them then needs to know nothing else. What flushes and compactions make of them holds the same.
+ *
  * An open file keeps its space on the disk, even if RocksDB has removed it. So every commit looks whether there is another
  * arrangement, and lets go of the list then; so does whoever gives space back.
  *
@@ -20,7 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "storage/rocksdb_backend.h"
+#include "storage/rocksdb_raw.h"
 
 enum {
     LIST_BYTES_MAX = 1 << 26, /* of the names and borders of all files */
@@ -163,11 +166,18 @@ static struct raw_files *make_list(struct raw_shelf *shelf, uint64_t arrangement
         graves_look_away(shelf->graves, graves);
         return NULL;
     }
+    /* A write that is under way may not be in memory yet. */
+    const uint64_t writes = atomic_load(&shelf->writes);
+    const bool is_all = writes % 2 == 0 && raw_memory_is_empty(shelf);
     const rocksdb_livefiles_t *live = rocksdb_livefiles(shelf->rocks->db);
     status s = ARENA_NEW(arena, 1, &list);
     if (s.code == OK) {
         *list = (struct raw_files){
-            .arrangement = arrangement, .graves = graves, .home = shelf->graves, .arena = arena
+            .arrangement = arrangement,
+            .writes = is_all ? writes : 1,
+            .graves = graves,
+            .home = shelf->graves,
+            .arena = arena,
         };
         atomic_store(&list->holders, 1);
         s = list_files(shelf, list, live);
@@ -248,6 +258,31 @@ void raw_shelf_tend(struct raw_shelf *shelf)
     if (list && list->arrangement != raw_arrangement(shelf))
         raw_shelf_clear(shelf);
     raw_files_let_go(list);
+}
+
+void raw_shelf_write_begin(struct raw_shelf *shelf)
+{
+    atomic_fetch_add(&shelf->writes, 1);
+}
+
+void raw_shelf_write_end(struct raw_shelf *shelf)
+{
+    atomic_fetch_add(&shelf->writes, 1);
+}
+
+bool raw_files_are_all(struct raw_shelf *shelf, const struct raw_files *list)
+{
+    return list->writes % 2 == 0 && list->writes == atomic_load(&shelf->writes);
+}
+
+struct raw_files *raw_files_of_all(struct raw_shelf *shelf)
+{
+    struct raw_files *list = take_newest(shelf);
+
+    if (list && raw_files_are_all(shelf, list))
+        return list;
+    raw_files_let_go(list);
+    return NULL;
 }
 
 /* A new list for everybody. */

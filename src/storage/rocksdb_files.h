@@ -22,6 +22,8 @@ struct raw_file {
 /* The files of one arrangement by their first keys. Shared by its holders; does not change. */
 struct raw_files {
     uint64_t arrangement;
+    uint64_t
+        writes; /* of the shelf, if nothing was in memory when the files were listed; else odd */
     struct raw_file *files;
     size_t count;
     /* What was written before the files were listed and may be missing in them, and what was written since as long as
@@ -43,6 +45,7 @@ struct raw_shelf {
     /* Rows that were written since the last turn of the graves, and when it was last asked whether it is time for one;
      * the committing thread's, see raw_turn(). */
     uint64_t written, asked_at;
+    _Atomic uint64_t writes; /* that have begun or ended: odd while one is under way */
     pthread_mutex_t lock;
     struct raw_files *newest;
     uint64_t missed; /* gets and short scans that had no list since the last one was made */
@@ -57,6 +60,10 @@ void raw_shelf_close(struct raw_shelf *shelf);
 void raw_shelf_tend(struct raw_shelf *shelf);
 void raw_shelf_clear(struct raw_shelf *shelf);
 
+/* Around each write to the space, by the thread that commits. */
+void raw_shelf_write_begin(struct raw_shelf *shelf);
+void raw_shelf_write_end(struct raw_shelf *shelf);
+
 /* The number that RocksDB gives to what files and memory tables there are. */
 uint64_t raw_arrangement(const struct raw_shelf *shelf);
 
@@ -64,6 +71,10 @@ uint64_t raw_arrangement(const struct raw_shelf *shelf);
 struct raw_files *raw_files_for_get(struct raw_shelf *shelf);
 /* The same in this arrangement. `is_short`: only if there is one, or if it pays by now. */
 struct raw_files *raw_files_for_scan(struct raw_shelf *shelf, uint64_t arrangement, bool is_short);
+/* The newest list if there is one and raw_files_are_all(). */
+struct raw_files *raw_files_of_all(struct raw_shelf *shelf);
+/* Is everything in the files that any view shows which is open now? */
+bool raw_files_are_all(struct raw_shelf *shelf, const struct raw_files *list);
 void raw_files_hold(struct raw_files *list);
 void raw_files_let_go(struct raw_files *list);
 

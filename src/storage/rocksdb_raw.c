@@ -10,7 +10,8 @@
  * that are still in memory are known by other means (rocksdb_graves.c), and so are ranges that were deleted; a row that
  * one of them may mean is looked up by RocksDB before it is given.
  *
- * That files and memory tables are those of one instant is told by the number that RocksDB gives to each arrangement of
+ * Where it is known that nothing is in memory (rocksdb_files.c), the files are all, and RocksDB is not asked for anything.
+ * Else: that files and memory tables are those of one instant is told by the number that RocksDB gives to each arrangement of
  * them: it must be the same before the iterator was made and after the files were listed. The iterator keeps that
  * arrangement alive, and with it all its files, until the scan is closed. The view is older than that, and
  * RocksDB keeps everything that it shows.
@@ -82,7 +83,7 @@ struct raw_scan {
     unsigned look_ups;
     rocksdb_readoptions_t *get_options; /* NULL until they are needed */
     rocksdb_readoptions_t *memory_options;
-    rocksdb_iterator_t *memory;
+    rocksdb_iterator_t *memory; /* NULL: nothing is in memory */
     struct raw_files *list;
 
     size_t next_file;
@@ -124,11 +125,34 @@ static struct raw_files *list_of(struct raw_scan *scan, uint64_t arrangement)
     return list;
 }
 
+/* Files that hold everything, if that is known. */
+static bool pin_files(struct raw_scan *scan)
+{
+    struct raw_files *list = atomic_load(&scan->view->files[scan->shelf->space]);
+
+    if (list && raw_files_are_all(scan->shelf, list))
+        raw_files_hold(list);
+    else
+        list = raw_files_of_all(scan->shelf);
+    scan->list = list;
+    return list != NULL;
+}
+
+static void make_memory_options(struct raw_scan *scan)
+{
+    scan->memory_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(scan->memory_options, scan->view->snapshot);
+    rocksdb_readoptions_set_read_tier(scan->memory_options, MEMORY_TABLES);
+    rocksdb_readoptions_set_iterate_upper_bound(scan->memory_options, chars_of(scan->end),
+                                                scan->end.len);
+}
+
 /* Memory tables and files as they are at one moment. */
 static bool pin(struct raw_scan *scan)
 {
     struct rocksdb_storage *rocks = scan->shelf->rocks;
 
+    make_memory_options(scan);
     for (int i = 0; i < TRIES_MAX; i++) {
         const uint64_t arrangement = raw_arrangement(scan->shelf);
         scan->list = list_of(scan, arrangement);
@@ -163,12 +187,8 @@ struct raw_scan *raw_scan_open(struct rocksdb_storage *rocks, struct raw_view *v
     scan->start = start;
     scan->end = end;
     scan->blocks = stretch->is_short ? rocks->blocks : NULL;
-    scan->memory_options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(scan->memory_options, view->snapshot);
-    rocksdb_readoptions_set_read_tier(scan->memory_options, MEMORY_TABLES);
-    rocksdb_readoptions_set_iterate_upper_bound(scan->memory_options, chars_of(end), end.len);
     place_at(scan, start, false);
-    if (pin(scan))
+    if (pin_files(scan) || pin(scan))
         return scan;
     raw_scan_close(scan);
     return NULL;
@@ -190,7 +210,8 @@ void raw_scan_close(struct raw_scan *scan)
     if (scan->memory)
         rocksdb_iter_destroy(scan->memory);
     raw_files_let_go(scan->list);
-    rocksdb_readoptions_destroy(scan->memory_options);
+    if (scan->memory_options)
+        rocksdb_readoptions_destroy(scan->memory_options);
     if (scan->get_options)
         rocksdb_readoptions_destroy(scan->get_options);
     memory_give(scan);
@@ -219,11 +240,13 @@ bytes raw_scan_place(const struct raw_scan *scan, bool *is_done_out)
 static void begin(struct raw_scan *scan)
 {
     scan->is_placed = true;
-    scan->is_memory_given = scan->is_memory_over = false;
+    scan->is_memory_given = false;
+    scan->is_memory_over = scan->memory == NULL;
     scan->alone_upto = BYTES_NONE;
     scan->alone_block = 0;
     scan->next_file = 0;
-    rocksdb_iter_seek(scan->memory, (const char *)scan->place, scan->place_len);
+    if (scan->memory)
+        rocksdb_iter_seek(scan->memory, (const char *)scan->place, scan->place_len);
 }
 
 /* ---- sources -------------------------------------------------------------------------------------- */
@@ -256,8 +279,10 @@ static bool open_file(struct raw_scan *scan, struct raw_file *file)
     struct sorted *sorted = scan->source_count < SOURCES_MAX ? raw_file_take(scan->shelf, file)
                                                              : NULL;
 
-    if (!sorted)
+    if (!sorted) {
+        raw_shelf_tend(scan->shelf); /* it may be gone, and nobody have written since */
         return false;
+    }
     *source = (struct source){ .sorted = sorted,
                                .last = file->last,
                                .table = raw_table_open(sorted, scan->end, scan->blocks) };
@@ -312,7 +337,7 @@ static bool is_suspect(const struct raw_scan *scan, bytes key)
         if (sorted_suspects(scan->sources[i].sorted, key))
             return true;
     }
-    return graves_suspect(scan->list->graves, key);
+    return scan->memory && graves_suspect(scan->list->graves, key);
 }
 
 /* What RocksDB says of a row that may have been deleted. */
@@ -506,13 +531,18 @@ static uint64_t property(const struct raw_shelf *shelf, const char *name)
     return value;
 }
 
+bool raw_memory_is_empty(const struct raw_shelf *shelf)
+{
+    return property(shelf, "rocksdb.num-entries-active-mem-table") == 0 &&
+           property(shelf, "rocksdb.num-immutable-mem-table") == 0;
+}
+
 /* Opening has written everything that was in the log to files; if not, nothing is known. */
 void raw_begin(struct rocksdb_storage *rocks)
 {
     for (int i = SPACE_ROWS; i < SPACE_COUNT; i++) {
         struct raw_shelf *shelf = &rocks->shelves[i];
-        shelf->graves = graves_open(property(shelf, "rocksdb.num-entries-active-mem-table") == 0 &&
-                                    property(shelf, "rocksdb.num-immutable-mem-table") == 0);
+        shelf->graves = graves_open(raw_memory_is_empty(shelf));
     }
     rocks->blocks = raw_blocks_open();
 }

@@ -46,6 +46,8 @@ enum raw_step raw_scan_next(struct raw_scan *scan, bytes *key_out, bytes *value_
 /* Where it stands: everything below is done, and the key itself if `is_done_out` says so. Borrowed. */
 bytes raw_scan_place(const struct raw_scan *scan, bool *is_done_out);
 
+/* Has everything of the space reached files? */
+bool raw_memory_is_empty(const struct raw_shelf *shelf);
 /* When the database has been opened for writing. */
 void raw_begin(struct rocksdb_storage *rocks);
 /* So many rows of the space are about to be written. Forgets deletions that have reached files, now and then; by the

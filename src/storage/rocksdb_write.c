@@ -180,12 +180,24 @@ static void note_rows(struct rocksdb_storage *rocks, const struct storage_batch 
 {
     for (int space = SPACE_ROWS; space < SPACE_COUNT; space++) {
         const struct buried *buried = &batch->buried[space];
+        if (batch->rows[space] || buried->count)
+            raw_shelf_write_begin(&rocks->shelves[space]);
         raw_turn(&rocks->shelves[space], batch->rows[space]);
         for (size_t i = 0; i < buried->count; i++)
             graves_add(rocks->shelves[space].graves, &buried->items[i]);
     }
     for (size_t i = 0; i < batch->born.count; i++)
         graves_add_written(rocks->shelves[SPACE_BODIES].graves, batch->born.hashes[i]);
+}
+
+/* When it is done, and in memory; one that failed is never done. */
+static void note_done(struct rocksdb_storage *rocks, const struct storage_batch *batch)
+{
+    for (int space = SPACE_ROWS; space < SPACE_COUNT; space++) {
+        if (batch->rows[space] || batch->buried[space].count)
+            raw_shelf_write_end(&rocks->shelves[space]);
+        raw_shelf_tend(&rocks->shelves[space]);
+    }
 }
 
 status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena)
@@ -205,8 +217,7 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
     ahead_committed(rocks);
     rocksdb_writebatch_clear(batch->writes);
     if (error == NULL) {
-        for (int i = SPACE_ROWS; i < SPACE_COUNT; i++)
-            raw_shelf_tend(&rocks->shelves[i]);
+        note_done(rocks, batch);
         return STATUS_OK;
     }
     atomic_store(&rocks->is_failed, true);
