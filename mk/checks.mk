@@ -40,8 +40,10 @@ crash: $(BUILD)/mayfly $(addprefix $(BUILD)/release/,$(CRASHES) power.so) ## kil
 soak: $(BUILD)/mayfly ## a server under steady load: memory, disk and latency must not grow (MINUTES=n, default 60)
 	@$(RUN_TESTS) soak:$(or $(MINUTES),60)m
 
-lint: ## what cppcheck finds in src/ beyond tools/cppcheck.txt, and clang-tidy by .clang-tidy; nothing is the limit
+lint: ## warnings of clang, what cppcheck finds in src/ beyond tools/cppcheck.txt, and clang-tidy by .clang-tidy; nothing is the limit
 	@tools/setup lint
+	@find src tests -name '*.c' -not -path '*/clients/*' | sort | xargs -P$$(nproc) -n 12 \
+	    $(CLANG) $(CPPFLAGS) -std=c17 -pthread $(WARNINGS) -fsyntax-only
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 	    --suppressions-list=tools/cppcheck.txt -j$$(nproc) -Isrc -D_GNU_SOURCE src
 	@$(call run_clang_tidy,src,--checks=-clang-analyzer-*)

@@ -47,7 +47,7 @@ int main(int argument_count, char **arguments)
 static int fail(enum exit_code code, const char *message)
 {
     fprintf(stderr, "mayfly: %s\n", message);
-    return code;
+    return (int)code;
 }
 
 /* What one can ask for, in the order of the help. */

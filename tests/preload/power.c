@@ -16,7 +16,9 @@
  *
  * The notes are in memory that processes share after a fork, and survive whoever is killed. Names are kept without
  * their directory. Threads: any; a spin lock, which the one who cuts the power opens by force. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

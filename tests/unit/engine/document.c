@@ -588,7 +588,7 @@ TEST(batch, a_thousand_documents_go_into_one_commit)
 static status write_stamped(struct world *w, const char *document, int64_t stamp_s)
 {
     struct request request = world_begin(w);
-    struct write_op op = world_op(&request, "c", WRITE_INSERT, document);
+    struct write_op op = world_op(&request, "c", WRITE_INSERT, "%s", document);
 
     op.stamp_s = stamp_s;
     const status s = document_write(&request, &op, 1, WRITE_ALL_OR_NOTHING);

@@ -215,8 +215,8 @@ TEST(http, a_request_in_one_piece_is_read_like_one_in_two)
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 00000001\r\n\r\nx",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 16777217\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: "
-        "chunked\r\n\r\n0\r\n\r\n",
+        ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: "
+         "chunked\r\n\r\n0\r\n\r\n"),
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\nx",
         "GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n",

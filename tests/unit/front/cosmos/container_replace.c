@@ -146,8 +146,8 @@ TEST(container_replace, what_was_read_can_be_sent_back_as_it_is)
     const char *const rows[] = {
         "{'id':'c'}",
         "{'id':'c','partitionKey':{'paths':['/a','/b'],'kind':'MultiHash','version':2}}",
-        "{'id':'c','partitionKey':{'paths':['/a']},'defaultTtl':5,"
-        "'uniqueKeyPolicy':{'uniqueKeys':[{'paths':['/u']}]}}",
+        ("{'id':'c','partitionKey':{'paths':['/a']},'defaultTtl':5,"
+         "'uniqueKeyPolicy':{'uniqueKeys':[{'paths':['/u']}]}}"),
         "{'id':'c','indexingPolicy':{'indexingMode':'none'}}",
     };
     struct cosmos_face f;

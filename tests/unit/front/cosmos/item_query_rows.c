@@ -130,8 +130,8 @@ TEST(item_query, an_item_of_another_protocol_is_shown_as_a_read_shows_it)
         "{'_id':'b','id':'b','o':{'$oid':'0123456789abcdef01234567'}}",
         "{'_id':'c','id':7,'_ts':1,'_self':'mine','n':{'$numberDouble':'NaN'}}",
         "{'v':{'$binary':{'base64':'AAEC','subType':'00'}},'_id':'d','m':{'$minKey':1}}",
-        "{'_id':'e','r':{'$regularExpression':{'pattern':'^a','options':'i'}},'u':{'$undefined':"
-        "true}}",
+        ("{'_id':'e','r':{'$regularExpression':{'pattern':'^a','options':'i'}},'u':{'$undefined':"
+         "true}}"),
         "{'_id':'f','t':{'$timestamp':{'t':1,'i':2}},'s':{'$symbol':'s'},'l':{'$numberLong':'5'}}",
     };
     static const char *const ids[] = { "a", "b", "c", "d", "e", "f" };

@@ -14,8 +14,8 @@ static void open_articles(struct mongo_face *f, const char *index)
         "{'_id':3,'subject':'Baking a cake','author':'abc','views':90}",
         "{'_id':4,'subject':'baking','author':'xyz','views':100}",
         "{'_id':5,'subject':'Caf\u00e9 Con Leche','author':'abc','views':200}",
-        "{'_id':6,'subject':'\u0421\u044b\u0440\u043d\u0438\u043a\u0438','author':'jkl','views':"
-        "80}",
+        ("{'_id':6,'subject':'\u0421\u044b\u0440\u043d\u0438\u043a\u0438','author':'jkl','views':"
+         "80}"),
         "{'_id':7,'subject':'coffee and cream','author':'efg','views':10}",
         "{'_id':8,'subject':'Cafe con Leche','author':'xyz','views':10}",
         "{'_id':9,'views':1}",
