@@ -32,6 +32,7 @@ enum {
     COUNTS = 10,
     COUNT_PAUSE_MS = 90,
     TRIES_MAX = 3,
+    SLOW_MAX = 4096,
 };
 
 enum { EXIT_TOO_SLOW = 3 };
@@ -46,6 +47,14 @@ struct sample {
     double at, disk, written; /* seconds from the deadline; bytes */
 };
 
+/* A request that took long, for those who want to know what the server did at that moment. */
+struct slow {
+    double at;       /* seconds from the deadline when it was due */
+    double moment_s; /* the same by the monotonic clock, which traces can have too */
+    double ms;
+    bool is_read;
+};
+
 struct dying {
     enum way way;
     struct contest contest;
@@ -57,6 +66,9 @@ struct dying {
     uint64_t turn, doomed_found, doomed_gone;
     _Atomic uint64_t inserts_sent, inserts_done;
     struct latency reads[SECONDS_MAX], writes[SECONDS_MAX];
+    double slow_ms; /* 0: they are not told */
+    size_t slow_count;
+    struct slow slow[SLOW_MAX];
     /* Of the thread that watches. */
     pthread_t watcher, sweeper, counter;
     size_t sample_count;
@@ -104,6 +116,11 @@ static void done(void *context, struct load_connection *c, double seconds)
     const size_t second = at <= 0 ? 0 : at >= SECONDS_MAX ? SECONDS_MAX - 1 : (size_t)at;
 
     latency_note(c->kind == RIVAL_READ ? &d->reads[second] : &d->writes[second], seconds);
+    if (d->slow_ms > 0 && seconds * 1000 >= d->slow_ms && d->slow_count < SLOW_MAX)
+        d->slow[d->slow_count++] = (struct slow){ .at = at - d->before_s,
+                                                  .moment_s = bench_now_s() - seconds,
+                                                  .ms = seconds * 1000,
+                                                  .is_read = c->kind == RIVAL_READ };
     if (c->kind == RIVAL_INSERT)
         atomic_fetch_add(&d->inserts_done, 1);
     if (c->number >= d->doomed_first && c->number < d->doomed_first + d->doomed)
@@ -313,6 +330,20 @@ static void take_control(const struct dying *d, struct outcome *o)
         o->control_before.sync_p99_us / 1000, o->control.sync_p99_us / 1000);
 }
 
+static void tell_seconds(const struct dying *d)
+{
+    for (int s = 0; s < d->before_s + d->after_s && s < SECONDS_MAX; s++)
+        printf("%s, second %d: reads p99 %.2f longest %.1f ms, writes p99 %.2f longest %.1f ms, "
+               "who only syncs %.1f ms\n",
+               way_names[d->way], s - d->before_s, latency_at(&d->reads[s], 0.99) / 1000,
+               d->reads[s].longest_us / 1000, latency_at(&d->writes[s], 0.99) / 1000,
+               d->writes[s].longest_us / 1000, d->control.syncs[s].longest_us / 1000);
+    for (size_t i = 0; i < d->slow_count; i++)
+        printf("%s, slow %s: due at %.4f s (%.4f), took %.2f ms\n", way_names[d->way],
+               d->slow[i].is_read ? "read" : "write", d->slow[i].at, d->slow[i].moment_s,
+               d->slow[i].ms);
+}
+
 static double written_per_s(const struct sample *from, const struct sample *to)
 {
     return to->at > from->at ? (to->written - from->written) / (to->at - from->at) : 0;
@@ -353,6 +384,7 @@ static struct outcome outcome_of(const struct dying *d)
         longest_before / 1000, o.longest_us / 1000, o.bytes_per_document, load_per_s / 1e6,
         o.disk_over, d->swept_after_s, d->doomed_found, d->doomed_gone);
     take_control(d, &o);
+    tell_seconds(d);
     for (int s = 0; s < d->before_s + d->after_s && s < SECONDS_MAX; s++)
         contest_point("expiry", way_names[d->way], s - d->before_s,
                       latency_at(&d->reads[s], 0.99) / 1000, 0, 0);
@@ -453,6 +485,7 @@ static struct outcome measure(enum way way, double slack)
 
     d->way = way;
     d->slack = slack;
+    d->slow_ms = (double)bench_number("SLOW", 0);
     d->staying = bench_is_quick() ? 50000 : 200000;
     d->doomed = bench_is_quick() ? 100000 : 1000000;
     d->before_s = bench_is_quick() ? 3 : 10;

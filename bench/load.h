@@ -198,7 +198,9 @@ static inline struct load_result load_pace(struct load *load, const struct load_
             sent += load_send_due(load, source, &due, 1 / per_second);
         const double now = bench_now_s(), pause = due - now;
         /* Behind the end, or with every connection busy, only replies can help. */
-        const long wait_ns = pause > 0 && pause < 0.01 ? (long)(pause * 1e9) : 10000000;
+        const bool can_send = due < start + seconds && sent - done < load->count;
+        const long wait_ns = can_send && pause < 0.01 ? (pause > 0 ? (long)(pause * 1e9) : 0)
+                                                      : 10000000;
         const int ready = epoll_pwait2(load->epoll, events, LOAD_CONNECTIONS_MAX,
                                        &(struct timespec){ .tv_nsec = wait_ns }, NULL);
         BENCH_CLAIM(ready >= 0 || errno == EINTR);
