@@ -46,9 +46,12 @@ ROCKSDB_ARCHIVE := -l:librocksdb.a -lsnappy -llz4 -lzstd -lbz2 -lz -lgflags -l:l
 # The archive's checksum is replaced by that of src/storage/rocksdb_crc.c, which has to be asked for by name
 # because our own library stands in front of the archive.
 ROCKSDB_CRC := _ZN7rocksdb6crc32c6ExtendEjPKcm
+# The same for the call by which it removes files: src/storage/rocksdb_unlink.c.
+ROCKSDB_WRAPPED := $(ROCKSDB_CRC) unlink
 # RocksDB's tables of virtual functions are full of addresses to set when the program starts; packed, the list of
 # them is shorter by 0.36 MB.
-ROCKSDB_release := -Wl,-z,pack-relative-relocs -Wl,--wrap=$(ROCKSDB_CRC) -Wl,--undefined=__wrap_$(ROCKSDB_CRC) $(ROCKSDB_ARCHIVE)
+ROCKSDB_release := -Wl,-z,pack-relative-relocs \
+    $(foreach name,$(ROCKSDB_WRAPPED),-Wl,--wrap=$(name) -Wl,--undefined=__wrap_$(name)) $(ROCKSDB_ARCHIVE)
 ROCKSDB_SHARED := -lrocksdb -l:libstdc++.so.6
 ROCKSDB_coverage := $(ROCKSDB_SHARED)
 ROCKSDB_asan := $(ROCKSDB_SHARED)

@@ -47,19 +47,21 @@ static void rocks_close(struct storage *storage)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
 
+    trash_stop(rocks);
     if (rocks->db != NULL) {
         for (int i = 0; i < SPACE_COUNT; i++)
             rocksdb_column_family_handle_destroy(rocks->spaces[i]);
         rocksdb_close(rocks->db);
     }
-    trash_end(rocks);
     for (int i = 0; i < SPACE_COUNT; i++)
         raw_shelf_close(&rocks->shelves[i]);
+    trash_end(rocks);
     raw_blocks_close(rocks->blocks);
     ASSERT(atomic_load(&rocks->sweeps_running) == 0);
     if (rocks->options[0] != NULL)
         rocksdb_options_release(rocks);
     ahead_end(rocks);
+    pthread_mutex_destroy(&rocks->trash.lock);
     directory_close(rocks->directory_fd);
     memory_give(rocks->path);
     memory_give(rocks);
@@ -112,6 +114,7 @@ static struct rocksdb_storage *rocks_make(const struct storage_options *options)
     for (int i = 0; i < SPACE_COUNT; i++)
         raw_shelf_open(&rocks->shelves[i], rocks, (enum storage_space)i);
     ahead_begin(rocks);
+    pthread_mutex_init(&rocks->trash.lock, NULL);
     atomic_store(&rocks->sweeps_running, 0);
     rocks->path = memory_take(path_size);
     ASSERT(rocks->path != NULL);
@@ -176,8 +179,7 @@ status storage_open_rocksdb(const struct storage_options *options, struct arena 
     s = open_or_recover(rocks, arena);
     if (s.code == OK && !rocks->is_read_only) {
         raw_begin(rocks);
-        if (trash_is_there(rocks))
-            trash_empty(rocks);
+        trash_begin(rocks);
     }
 done:
     if (s.code == OK)

@@ -14,7 +14,7 @@
  *     rocksdb_memtable.cc where RocksDB keeps rows until they are flushed, in C++
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
  *     rocksdb_space.c     giving space back, and how much there is
- *     rocksdb_trash.c     files leave the disk in the background
+ *     rocksdb_trash.c     files leave the disk in the background (rocksdb_unlink.c)
  *     rocksdb_copy.c      a second database from the files of the first */
 #ifndef STORAGE_ROCKSDB_BACKEND_H
 #define STORAGE_ROCKSDB_BACKEND_H
@@ -27,9 +27,6 @@
 #include "storage/full_key.h"
 #include "storage/rocksdb_blocks.h"
 #include "storage/rocksdb_files.h"
-
-/* Of the thread that removes dropped files: there is none or it is ending, it has yet to look, it is looking. */
-enum trash_state { TRASH_IDLE, TRASH_WISHED, TRASH_REMOVING };
 
 struct rocksdb_storage {
     struct storage base;
@@ -54,12 +51,14 @@ struct rocksdb_storage {
     /* Held by the committing thread from the zeros to the end of the commit that they are for. */
     pthread_mutex_t ahead_lock;
     int copies_running; /* ahead_lock; no zeros meanwhile */
-    /* Files that were dropped, see rocksdb_trash.c; the committing thread's but for the atomic ones. */
+    /* Files that were dropped, see rocksdb_trash.c; does not change while the database is open, but for the atomic one. */
     struct {
         pthread_t thread;
-        bool has_thread;
-        _Atomic enum trash_state state;
-        _Atomic bool is_ending;
+        bool is_begun, has_thread;
+        pthread_mutex_t lock;     /* while RocksDB is told to let files go */
+        int arrivals, wish, stop; /* descriptors, or -1 */
+        _Atomic unsigned
+            held; /* how often RocksDB was told to keep files, and not yet to let them go */
     } trash;
     _Atomic bool is_failed; /* a write failed: no more commits */
     _Atomic uint32_t body_gets;

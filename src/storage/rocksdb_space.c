@@ -19,6 +19,11 @@ enum { FRESH_WORTH_BYTES = 4 << 20, SHARED_MOST = 2 };
 /* Logs that are not worth a flush: so many bytes, or that part of what the files hold. */
 enum { LOGS_SMALL_BYTES = 16 << 20, LOGS_SHARE_OF_FILES = 16 };
 
+/* Full keys, both included. */
+struct file_bounds {
+    bytes first, last;
+};
+
 /* Files whose last use has ended stay until RocksDB next looks for them: make it look. */
 static status remove_unused_files(struct rocksdb_storage *rocks)
 {
@@ -26,6 +31,7 @@ static status remove_unused_files(struct rocksdb_storage *rocks)
 
     for (int i = 0; i < SPACE_COUNT; i++)
         raw_shelf_clear(&rocks->shelves[i]);
+    trash_let_go_now(rocks);
     rocksdb_disable_file_deletions(rocks->db, &error);
     if (error == NULL)
         rocksdb_enable_file_deletions(rocks->db, 0, &error);
@@ -57,6 +63,21 @@ static void make_inclusive(const struct full_key *end, struct full_key *out)
     out->len = len;
 }
 
+/* Whoever drops is the committing thread, with all writers behind it: the files are taken out of the database here, and
+ * from the directory by another thread. */
+static void drop_files(struct rocksdb_storage *rocks, enum storage_space space,
+                       struct file_bounds range, char **error)
+{
+    char *not_held = NULL;
+
+    rocksdb_disable_file_deletions(rocks->db, &not_held);
+    rocksdb_delete_file_in_range_cf(rocks->db, rocks->spaces[space], chars_of(range.first),
+                                    range.first.len, chars_of(range.last), range.last.len, error);
+    if (not_held == NULL)
+        trash_let_go(rocks);
+    rocksdb_free(not_held);
+}
+
 status rocks_drop_range(struct storage *storage, struct row_address where, bytes start, bytes end)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
@@ -68,14 +89,10 @@ status rocks_drop_range(struct storage *storage, struct row_address where, bytes
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
     make_inclusive(&full_end, &last);
-    if (bytes_compare(full_key_bytes(&full_start), full_key_bytes(&last)) < 0) {
-        trash_keep(rocks, where.space,
-                   (struct file_bounds){ full_key_bytes(&full_start), full_key_bytes(&last) });
-        rocksdb_delete_file_in_range_cf(rocks->db, rocks->spaces[where.space],
-                                        (const char *)full_start.data, full_start.len,
-                                        (const char *)last.data, last.len, &error);
-        trash_empty(rocks);
-    }
+    if (bytes_compare(full_key_bytes(&full_start), full_key_bytes(&last)) < 0)
+        drop_files(rocks, where.space,
+                   (struct file_bounds){ full_key_bytes(&full_start), full_key_bytes(&last) },
+                   &error);
     raw_shelf_clear(&rocks->shelves[where.space]);
     full_key_release(&full_start);
     full_key_release(&full_end);
@@ -115,6 +132,27 @@ static status compact_space(struct rocksdb_storage *rocks, enum storage_space sp
 
 /* ---- fresh files ---------------------------------------------------------------------------------- */
 
+/* Of one file of a list, for as long as there is the list. */
+static struct file_bounds bounds_of(const rocksdb_livefiles_t *files, int i)
+{
+    size_t low_len, high_len;
+    const char *low = rocksdb_livefiles_smallestkey(files, i, &low_len);
+    const char *high = rocksdb_livefiles_largestkey(files, i, &high_len);
+
+    return (struct file_bounds){ bytes_of(low, low_len), bytes_of(high, high_len) };
+}
+
+static bool lies_within(const rocksdb_livefiles_t *files, int i, enum storage_space space,
+                        struct file_bounds range)
+{
+    const struct file_bounds bounds = bounds_of(files, i);
+
+    return strcmp(rocksdb_livefiles_column_family_name(files, i), rocksdb_space_names[space]) ==
+               0 &&
+           bytes_compare(bounds.first, range.first) >= 0 &&
+           bytes_compare(bounds.last, range.last) <= 0;
+}
+
 /* The topmost files that lie within a range, and what all of them reach over. */
 struct fresh {
     uint64_t bytes;
@@ -127,8 +165,8 @@ static struct fresh find_fresh(const rocksdb_livefiles_t *files, enum storage_sp
     struct fresh fresh = { 0 };
 
     for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
-        const struct file_bounds bounds = trash_bounds(files, i);
-        if (rocksdb_livefiles_level(files, i) != 0 || !trash_lies_within(files, i, space, range))
+        const struct file_bounds bounds = bounds_of(files, i);
+        if (rocksdb_livefiles_level(files, i) != 0 || !lies_within(files, i, space, range))
             continue;
         if (fresh.bytes == 0 || bytes_compare(bounds.first, fresh.bounds.first) < 0)
             fresh.bounds.first = bounds.first;
@@ -147,10 +185,10 @@ static uint64_t shared_bytes(const rocksdb_livefiles_t *files, enum storage_spac
     uint64_t sum = 0;
 
     for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
-        const struct file_bounds bounds = trash_bounds(files, i);
+        const struct file_bounds bounds = bounds_of(files, i);
         if (strcmp(rocksdb_livefiles_column_family_name(files, i), rocksdb_space_names[space]) !=
                 0 ||
-            trash_lies_within(files, i, space, range) ||
+            lies_within(files, i, space, range) ||
             bytes_compare(bounds.first, fresh->bounds.last) > 0 ||
             bytes_compare(bounds.last, fresh->bounds.first) < 0)
             continue;

@@ -4,21 +4,29 @@
 
 #include "storage/rocksdb_backend.h"
 
-/* Full keys, both included. */
-struct file_bounds {
-    bytes first, last;
-};
-/* Of one file of a list, for as long as there is the list. */
-struct file_bounds trash_bounds(const rocksdb_livefiles_t *files, int i);
-bool trash_lies_within(const rocksdb_livefiles_t *files, int i, enum storage_space space,
-                       struct file_bounds range);
-
-/* Before the files of a range are dropped. */
-void trash_keep(struct rocksdb_storage *rocks, enum storage_space space, struct file_bounds range);
-/* Behind it: they go in the background. After opening too, if an earlier process has left some. */
-bool trash_is_there(const struct rocksdb_storage *rocks);
-void trash_empty(struct rocksdb_storage *rocks);
-/* Leaves the rest to the next opening. */
+/* From the opening to the closing of the database; what an earlier process has left goes too. */
+void trash_begin(struct rocksdb_storage *rocks);
+/* Before the database is closed. */
+void trash_stop(struct rocksdb_storage *rocks);
+/* Behind it. What is much stays until the next opening. */
 void trash_end(struct rocksdb_storage *rocks);
+
+/* Files were dropped while RocksDB was told to keep all of them (rocks_drop_range); now it may let them go,
+ * and another thread sees to that. */
+void trash_let_go(struct rocksdb_storage *rocks);
+/* The same on the caller's thread: RocksDB looks for files that nobody needs, and removes them. */
+void trash_let_go_now(struct rocksdb_storage *rocks);
+
+/* Instead of removing a file of a database: true if it lies among the dropped ones now. */
+bool trash_take(const char *path);
+
+/* One look at everything that was dropped. */
+struct trash_look {
+    uint64_t bytes_max; /* removed at most */
+    int stop;           /* a descriptor: whoever can read from it wants this to end; -1: nobody */
+    uint64_t removed;   /* bytes */
+    unsigned in_use;    /* files that stay for now, because somebody reads them */
+};
+void trash_empty(const char *path, struct trash_look *look);
 
 #endif

@@ -255,6 +255,8 @@ int rename(const char *from, const char *to)
             target->is_name_synced = false;
         if (note && note != target && !note->is_name_synced)
             *note = (struct note){ 0 };
+    } else if (old) {
+        keep(power, old); /* it may be back, with what becomes of it elsewhere */
     }
     unlock_notes(power);
     return call(from, to);
