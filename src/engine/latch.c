@@ -3,9 +3,11 @@
  * The latches that are held are lists in stripes, each under the mutex of its shard; the items of the lists lie in
  * the memory of the writes. Sets are taken in ascending order of the hashes, so two writes never wait for each
  * other, and the highest bits say the shard, so that many latches need few locks. Who finds a latch held
- * lines up; who gives it back hands it to the first that waits for it, so nobody who comes later is served
- * first and everybody is served some day. A gate is closed by one change at a time, which then waits until the
- * last writer has left. Who has to wait says so (base/block.h), so that a hot document does not keep all
+ * lines up, and who gives it back calls the first that waits for it. Until that one has woken, somebody else may take
+ * it: whoever has just read a hot document and writes it at once succeeds, while most of those in the line have
+ * read an older version and will only find out that they have to read again. Who was called in vain too often is
+ * handed the latch, so everybody is served some day. A gate is closed by one change at a time, which then waits
+ * until the last writer has left. Who has to wait says so (base/block.h), so that a hot document does not keep all
  * threads that serve requests.
  *
  * A stripe counts how often it became held and free, so that one can tell later, without a lock, that nobody has held
@@ -20,8 +22,9 @@
 struct latch_waiter {
     struct latch *latch;
     struct latch_waiter *next;
-    pthread_cond_t given;
-    bool has_it;
+    pthread_cond_t called;
+    unsigned calls;
+    bool has_it; /* it was handed over; its owner is not in the line any more */
 };
 
 void latches_init(struct latches *latches)
@@ -112,33 +115,56 @@ static void line_up(struct latch_shard *shard, struct latch_waiter *waiter)
 }
 
 /* The first in the line that waits for the hash; NULL if nobody does. */
-static struct latch_waiter *call_next(struct latch_shard *shard, uint64_t hash)
+static struct latch_waiter *first_for(const struct latch_shard *shard, uint64_t hash)
 {
-    struct latch_waiter *before = NULL, *waiter = shard->first;
+    struct latch_waiter *waiter = shard->first;
 
-    for (; waiter && waiter->latch->hash != hash; waiter = waiter->next)
-        before = waiter;
-    if (!waiter)
-        return NULL;
-    if (before)
-        before->next = waiter->next;
-    else
-        shard->first = waiter->next;
-    if (shard->last == waiter)
-        shard->last = before;
+    while (waiter && waiter->latch->hash != hash)
+        waiter = waiter->next;
     return waiter;
 }
 
-/* Whoever gives it back holds it for the waiter. */
+static void leave_line(struct latch_shard *shard, const struct latch_waiter *waiter)
+{
+    struct latch_waiter **place = &shard->first, *before = NULL;
+
+    while (*place != waiter) {
+        before = *place;
+        place = &before->next;
+    }
+    *place = waiter->next;
+    if (shard->last == waiter)
+        shard->last = before;
+}
+
 static void wait_in_line(struct latch_shard *shard, struct latch *latch)
 {
     struct latch_waiter waiter = { .latch = latch };
 
-    pthread_cond_init(&waiter.given, NULL);
+    pthread_cond_init(&waiter.called, NULL);
     line_up(shard, &waiter);
-    while (!waiter.has_it)
-        pthread_cond_wait(&waiter.given, &shard->lock);
-    pthread_cond_destroy(&waiter.given);
+    while (!waiter.has_it && is_held(shard, latch->hash))
+        pthread_cond_wait(&waiter.called, &shard->lock);
+    if (!waiter.has_it) {
+        leave_line(shard, &waiter);
+        hold(shard, latch);
+    }
+    pthread_cond_destroy(&waiter.called);
+}
+
+/* Whoever waits for what has just become free. */
+static void call_next(struct latch_shard *shard, uint64_t hash)
+{
+    struct latch_waiter *waiter = first_for(shard, hash);
+
+    if (!waiter)
+        return;
+    if (waiter->calls++ == LATCH_CALLS_MAX) {
+        leave_line(shard, waiter);
+        hold(shard, waiter->latch);
+        waiter->has_it = true;
+    }
+    pthread_cond_signal(&waiter->called);
 }
 
 /* The lock is given back for the mark, so the latch may be free behind it. */
@@ -177,15 +203,9 @@ static void give(struct latch_shard *shard, struct latch *latch)
         place = &(*place)->next;
     ASSERT(*place == latch);
     *place = latch->next;
-    struct latch_waiter *waiter = shard->first ? call_next(shard, latch->hash) : NULL;
-    if (waiter) {
-        waiter->latch->next = stripe->held; /* not for a moment free: the turn stays odd */
-        stripe->held = waiter->latch;
-        waiter->has_it = true;
-        pthread_cond_signal(&waiter->given);
-    } else if (!stripe->held) {
+    if (!stripe->held)
         raise_turn(stripe);
-    }
+    call_next(shard, latch->hash);
 }
 
 /* ---- taking and giving ------------------------------------------------------------------------------ */

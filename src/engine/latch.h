@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 enum { LATCH_SHARDS = 64, LATCH_STRIPES = 256 }; /* stripes in each shard */
+enum { LATCH_CALLS_MAX = 16 }; /* how often somebody may come first before one who waits */
 
 /* In the memory of its owner, who leaves it alone from taking it until it was given back. */
 struct latch {
