@@ -27,9 +27,10 @@ struct latch_waiter {
     bool has_it; /* it was handed over; its owner is not in the line any more */
 };
 
-void latches_init(struct latches *latches)
+void latches_init(struct latches *latches, uint64_t salt)
 {
     memset(latches, 0, sizeof(*latches));
+    latches->salt = salt;
     for (size_t i = 0; i < LATCH_SHARDS; i++)
         pthread_mutex_init(&latches->shards[i].lock, NULL);
 }
@@ -74,9 +75,15 @@ static size_t shard_of(uint64_t hash)
     return (size_t)(hash / (UINT64_MAX / LATCH_SHARDS + 1));
 }
 
-static size_t stripe_of(uint64_t hash)
+/* Salted, because whoever knows how keys are hashed could make thousands of them that stand in one list. */
+static size_t stripe_of(const struct latches *latches, uint64_t hash)
 {
-    return (size_t)(hash % LATCH_STRIPES);
+    return (size_t)((hash ^ hash * latches->salt >> 56) % LATCH_STRIPES);
+}
+
+static struct latch_stripe *stripe_for(struct latches *latches, uint64_t hash)
+{
+    return &latches->shards[shard_of(hash)].stripes[stripe_of(latches, hash)];
 }
 
 static void raise_turn(struct latch_stripe *stripe)
@@ -86,18 +93,18 @@ static void raise_turn(struct latch_stripe *stripe)
     atomic_store(&stripe->turn, turn + 1);
 }
 
-static bool is_held(const struct latch_shard *shard, uint64_t hash)
+static bool is_held(struct latches *latches, uint64_t hash)
 {
-    const struct latch *latch = shard->stripes[stripe_of(hash)].held;
+    const struct latch *latch = stripe_for(latches, hash)->held;
 
     while (latch && latch->hash != hash)
         latch = latch->next;
     return latch != NULL;
 }
 
-static void hold(struct latch_shard *shard, struct latch *latch)
+static void hold(struct latches *latches, struct latch *latch)
 {
-    struct latch_stripe *stripe = &shard->stripes[stripe_of(latch->hash)];
+    struct latch_stripe *stripe = stripe_for(latches, latch->hash);
 
     if (!stripe->held)
         raise_turn(stripe);
@@ -137,48 +144,51 @@ static void leave_line(struct latch_shard *shard, const struct latch_waiter *wai
         shard->last = before;
 }
 
-static void wait_in_line(struct latch_shard *shard, struct latch *latch)
+static void wait_in_line(struct latches *latches, struct latch *latch)
 {
+    struct latch_shard *shard = &latches->shards[shard_of(latch->hash)];
     struct latch_waiter waiter = { .latch = latch };
 
     pthread_cond_init(&waiter.called, NULL);
     line_up(shard, &waiter);
-    while (!waiter.has_it && is_held(shard, latch->hash))
+    while (!waiter.has_it && is_held(latches, latch->hash))
         pthread_cond_wait(&waiter.called, &shard->lock);
     if (!waiter.has_it) {
         leave_line(shard, &waiter);
-        hold(shard, latch);
+        hold(latches, latch);
     }
     pthread_cond_destroy(&waiter.called);
 }
 
 /* Whoever waits for what has just become free. */
-static void call_next(struct latch_shard *shard, uint64_t hash)
+static void call_next(struct latches *latches, uint64_t hash)
 {
+    struct latch_shard *shard = &latches->shards[shard_of(hash)];
     struct latch_waiter *waiter = first_for(shard, hash);
 
     if (!waiter)
         return;
     if (waiter->calls++ == LATCH_CALLS_MAX) {
         leave_line(shard, waiter);
-        hold(shard, waiter->latch);
+        hold(latches, waiter->latch);
         waiter->has_it = true;
     }
     pthread_cond_signal(&waiter->called);
 }
 
 /* The lock is given back for the mark, so the latch may be free behind it. */
-static bool wait_and_hold(struct latch_shard *shard, struct latch *latch, bool is_refusable)
+static bool wait_and_hold(struct latches *latches, struct latch *latch, bool is_refusable)
 {
+    struct latch_shard *shard = &latches->shards[shard_of(latch->hash)];
     bool is_mine = true;
 
     pthread_mutex_unlock(&shard->lock);
     bool is_marked = block_begin();
     pthread_mutex_lock(&shard->lock);
-    if (!is_held(shard, latch->hash))
-        hold(shard, latch);
+    if (!is_held(latches, latch->hash))
+        hold(latches, latch);
     else if (is_marked || !is_refusable)
-        wait_in_line(shard, latch);
+        wait_in_line(latches, latch);
     else
         is_mine = false;
     if (is_marked)
@@ -186,17 +196,17 @@ static bool wait_and_hold(struct latch_shard *shard, struct latch *latch, bool i
     return is_mine;
 }
 
-static bool take(struct latch_shard *shard, struct latch *latch, bool is_refusable)
+static bool take(struct latches *latches, struct latch *latch, bool is_refusable)
 {
-    if (is_held(shard, latch->hash))
-        return wait_and_hold(shard, latch, is_refusable);
-    hold(shard, latch);
+    if (is_held(latches, latch->hash))
+        return wait_and_hold(latches, latch, is_refusable);
+    hold(latches, latch);
     return true;
 }
 
-static void give(struct latch_shard *shard, struct latch *latch)
+static void give(struct latches *latches, struct latch *latch)
 {
-    struct latch_stripe *stripe = &shard->stripes[stripe_of(latch->hash)];
+    struct latch_stripe *stripe = stripe_for(latches, latch->hash);
     struct latch **place = &stripe->held;
 
     while (*place && *place != latch)
@@ -205,7 +215,7 @@ static void give(struct latch_shard *shard, struct latch *latch)
     *place = latch->next;
     if (!stripe->held)
         raise_turn(stripe);
-    call_next(shard, latch->hash);
+    call_next(latches, latch->hash);
 }
 
 /* ---- taking and giving ------------------------------------------------------------------------------ */
@@ -221,7 +231,7 @@ static size_t take_all(struct latches *latches, const struct latch_set *set, boo
         struct latch_shard *shard = &latches->shards[number];
         pthread_mutex_lock(&shard->lock);
         while (is_taken && at < set->count && shard_of(set->items[at].hash) == number) {
-            is_taken = take(shard, &set->items[at], is_refusable);
+            is_taken = take(latches, &set->items[at], is_refusable);
             at += is_taken;
         }
         pthread_mutex_unlock(&shard->lock);
@@ -245,23 +255,24 @@ bool latch_set_take_unless_busy(struct latches *latches, const struct latch_set 
     return taken == set->count;
 }
 
+/* The last one first: what was taken last stands first in its list. */
 void latch_set_give(struct latches *latches, const struct latch_set *set)
 {
-    size_t at = 0;
+    size_t left = set->count;
 
-    while (at < set->count) {
-        const size_t number = shard_of(set->items[at].hash);
+    while (left > 0) {
+        const size_t number = shard_of(set->items[left - 1].hash);
         struct latch_shard *shard = &latches->shards[number];
         pthread_mutex_lock(&shard->lock);
-        for (; at < set->count && shard_of(set->items[at].hash) == number; at++)
-            give(shard, &set->items[at]);
+        for (; left > 0 && shard_of(set->items[left - 1].hash) == number; left--)
+            give(latches, &set->items[left - 1]);
         pthread_mutex_unlock(&shard->lock);
     }
 }
 
 uint64_t latch_turn(const struct latches *latches, uint64_t hash)
 {
-    return atomic_load(&latches->shards[shard_of(hash)].stripes[stripe_of(hash)].turn);
+    return atomic_load(&latches->shards[shard_of(hash)].stripes[stripe_of(latches, hash)].turn);
 }
 
 /* ---- gates ------------------------------------------------------------------------------------------ */

@@ -22,6 +22,7 @@ struct latch {
 struct latch_waiter;
 
 struct latches {
+    uint64_t salt;
     struct latch_shard {
         pthread_mutex_t lock;
         struct latch_waiter *first, *last; /* who waits for a latch of this shard, in order */
@@ -33,7 +34,8 @@ struct latches {
     } shards[LATCH_SHARDS];
 };
 
-void latches_init(struct latches *latches);
+/* `salt`: which hashes share a stripe; by chance, so that nobody can choose keys that do. */
+void latches_init(struct latches *latches, uint64_t salt);
 void latches_destroy(struct latches *latches);
 
 /* Made from hashes, in any order and with doubles; sorted before it is taken. Two keys with one hash share a

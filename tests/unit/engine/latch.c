@@ -76,7 +76,7 @@ static struct latches *latches_new(void)
     struct latches *latches = memory_take_zeroed(1, sizeof(*latches));
 
     CHECK(latches);
-    latches_init(latches);
+    latches_init(latches, 0);
     return latches;
 }
 
@@ -178,6 +178,23 @@ TEST(latch, neighbours_do_not_wait_for_each_other_but_share_their_turn)
     CHECK_EQ(latch_turn(latches, neighbour(3)) % 2, 0, "");
     CHECK(latch_turn(latches, neighbour(3)) != before);
     CHECK_EQ(latch_turn(latches, 1), 0, "");
+    latches_end(latches);
+}
+
+TEST(latch, hashes_that_share_a_stripe_without_salt_are_spread_with_it)
+{
+    enum { MANY = 2560 };
+    struct latches *latches = latches_new();
+    struct latch mine = { .hash = neighbour(0) };
+    struct latch_set held = { &mine, 1 };
+    int shared = 0;
+
+    latches->salt = UINT64_C(0x9E3779B97F4A7C15);
+    latch_set_take(latches, &held);
+    for (int i = 1; i <= MANY; i++)
+        shared += latch_turn(latches, neighbour((unsigned)i)) % 2 == 1;
+    latch_set_give(latches, &held);
+    CHECK_THAT(shared < MANY / 64, "%d of %d", shared, MANY);
     latches_end(latches);
 }
 

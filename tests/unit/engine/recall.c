@@ -24,7 +24,7 @@ static struct bench *bench_open(void)
 
     CHECK(bench != NULL);
     bench->arena = arena_open(1024 * 1024);
-    latches_init(&bench->latches);
+    latches_init(&bench->latches, 0);
     bench->recall = recall_open();
     bench->collection = (struct collection){ .id = 7, .version = 1 };
     return bench;
