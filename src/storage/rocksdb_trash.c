@@ -95,11 +95,16 @@ static bool pause_ns(const struct heap *heap, int64_t ns)
 static void rest(struct heap *heap, uint64_t step, int64_t took_ns)
 {
     const int64_t most = (int64_t)PAUSE_MS_MAX * 1000000;
-    const int64_t share =
-        heap->is_pressing ? 0
-                          : (int64_t)((double)SPREAD_MS * 1e6 * (double)step / (double)heap->bytes);
+    const uint64_t all = heap->bytes > step ? heap->bytes
+                                            : step; /* some came since it was summed up */
+    const int64_t share = heap->is_pressing
+                              ? 0
+                              : (int64_t)((double)SPREAD_MS * 1e6 * (double)step / (double)all);
     const int64_t longer = share > REST * took_ns ? share : REST * took_ns;
 
+    /* Else all that RocksDB has no use for would stay until the whole heap is gone. */
+    if (heap->look->rocks && atomic_load(&heap->look->rocks->trash.held) > 0)
+        trash_let_go_now(heap->look->rocks);
     heap->look->removed += step;
     heap->is_over = pause_ns(heap, longer < most ? longer : most) ||
                     heap->look->removed >= heap->look->bytes_max;
@@ -232,7 +237,9 @@ static void *tend(void *owner)
     };
 
     while (!(calls[0].revents & POLLIN)) {
-        struct trash_look look = { .bytes_max = UINT64_MAX, .stop = rocks->trash.stop };
+        struct trash_look look = { .bytes_max = UINT64_MAX,
+                                   .stop = rocks->trash.stop,
+                                   .rocks = rocks };
         forget_calls(rocks);
         trash_let_go_now(rocks);
         trash_empty(rocks->path, &look);

@@ -24,8 +24,10 @@ bool trash_take(const char *path);
 struct trash_look {
     uint64_t bytes_max; /* removed at most */
     int stop;           /* a descriptor: whoever can read from it wants this to end; -1: nobody */
-    uint64_t removed;   /* bytes */
-    unsigned in_use;    /* files that stay for now, because somebody reads them */
+    struct rocksdb_storage
+        *rocks;       /* lets go between steps what was held since; NULL: it is closed */
+    uint64_t removed; /* bytes */
+    unsigned in_use;  /* files that stay for now, because somebody reads them */
 };
 void trash_empty(const char *path, struct trash_look *look);
 

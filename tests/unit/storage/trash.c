@@ -169,3 +169,21 @@ TEST(storage, rocksdb_removes_no_more_of_dropped_files_than_it_is_asked_for)
     CHECK_EQ(size_of(&f, "dropped/900001.sst"), LARGE_FILE_BYTES - (1 << 20), "");
     fixture_close(&f);
 }
+
+TEST(storage, rocksdb_lets_files_go_while_others_are_still_being_shortened)
+{
+    struct fixture f;
+    char *error = NULL;
+
+    fixture_open_and_stop_trash(&f);
+    struct rocksdb_storage *rocks = rocksdb_of(f.storage);
+    struct trash_look look = { .bytes_max = 1 << 20, .stop = -1, .rocks = rocks };
+    close(make_file(&f, "dropped/900001.sst", LARGE_FILE_BYTES));
+    rocksdb_disable_file_deletions(rocks->db, &error);
+    CHECK(error == NULL);
+    atomic_store(&rocks->trash.held, 1);
+    trash_empty(f.path, &look);
+    CHECK_EQ(atomic_load(&rocks->trash.held), 0, "");
+    CHECK(size_of(&f, "dropped/900001.sst") > 0);
+    fixture_close(&f);
+}
