@@ -201,6 +201,10 @@
 /* Databases that are profiled at a time, and the bytes of rows that are kept for each. */
 #define LIMIT_PROFILED_DATABASES 64
 #define LIMIT_PROFILE_BYTES (1024 * 1024)
+/* Work of an expression until its time limit is looked at again, some milliseconds of it: a step is one, and so are so
+ * many bytes of a value that a step may look at. */
+#define LIMIT_EFFORT_UNCHECKED (100 * 1000)
+#define LIMIT_EFFORT_BYTES 64
 
 #include "base/limits_server.h"
 

@@ -229,13 +229,10 @@ static function_body *const bodies[FUNCTION_COUNT] = {
 #undef FUNCTION
 };
 
-/* As much as takes some milliseconds. */
-enum { EFFORT_PER_QUESTION = 100 * 1000, BYTES_PER_EFFORT = 64 };
-
 status evaluation_work(struct evaluation *e, uint64_t effort)
 {
     e->effort += effort;
-    if (e->effort < EFFORT_PER_QUESTION)
+    if (e->effort < LIMIT_EFFORT_UNCHECKED)
         return STATUS_OK;
     e->effort = 0;
     const enum query_patience left = e->limits && e->limits->ask
@@ -252,7 +249,7 @@ status evaluation_work(struct evaluation *e, uint64_t effort)
 /* Whoever asked for it may look at all of it. */
 static status note_size(struct evaluation *e, status s, const struct value *found)
 {
-    e->effort += found->raw.len / BYTES_PER_EFFORT;
+    e->effort += found->raw.len / LIMIT_EFFORT_BYTES;
     return s;
 }
 

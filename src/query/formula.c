@@ -195,13 +195,10 @@ static formula_body *const bodies[FORMULA_COUNT] = {
 #undef FORMULA
 };
 
-/* As much as takes some milliseconds. */
-enum { EFFORT_PER_CHECK = 100 * 1000, BYTES_PER_EFFORT = 64 };
-
 status formula_work(struct formula_run *run, uint64_t effort)
 {
     run->effort += effort;
-    if (run->effort < EFFORT_PER_CHECK)
+    if (run->effort < LIMIT_EFFORT_UNCHECKED)
         return STATUS_OK;
     run->effort = 0;
     return run->check ? run->check(run->check_context) : STATUS_OK;
@@ -251,6 +248,6 @@ status formula_argument(const struct formula *call, struct formula_run *run, siz
     if (at >= call->count || !call->args[at])
         return STATUS_OK;
     TRY(formula_value(call->args[at], run, out));
-    run->effort += out->raw.len / BYTES_PER_EFFORT; /* whoever asked may look at all of it */
+    run->effort += out->raw.len / LIMIT_EFFORT_BYTES; /* whoever asked may look at all of it */
     return STATUS_OK;
 }
