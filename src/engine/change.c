@@ -107,6 +107,7 @@ static status publish(struct change *change, struct catalog *next)
     struct engine *engine = change->engine;
 
     TRY(commit_and_wait(engine->queue, &change->commit));
+    rule_forget_cuts(change);
     for (size_t i = 0; i < change->edit.add_count; i++) {
         change->edit.add[i]->picture = change_catalog(engine)->number + 1;
         atomic_store(&change->edit.add[i]->state->current, change->edit.add[i]);

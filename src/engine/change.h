@@ -25,6 +25,8 @@ struct change {
     bool is_marked;     /* as a wait, base/block.h */
     bool is_published;
     bool switches_rules, switches_rules_off; /* all TTL indexes of the server */
+    uint64_t
+        fresh_rules; /* by number: date rules that begin in a lane of which nothing is remembered */
 };
 
 /* Takes the change lock; change_end gives everything back, on success too. */
@@ -56,6 +58,9 @@ MUST_USE status change_by_id(struct engine *engine, struct arena *arena, uint32_
 bool change_is_populated(struct change *change, const struct collection *collection);
 
 /* ---- change_rule.c ---- */
+_Static_assert(LIMIT_DATE_RULES <= 64, "fresh_rules has a bit for each");
+/* Behind the commit. */
+void rule_forget_cuts(const struct change *change);
 struct date_rule *rule_of_index(struct collection *collection, uint32_t index_id);
 MUST_USE status rule_add(struct change *change, struct collection *next, const struct index *index);
 MUST_USE status rule_retire(struct change *change, struct collection *next, uint32_t index_id);

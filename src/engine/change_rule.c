@@ -58,19 +58,39 @@ static bool number_is_taken(const struct collection *collection, unsigned number
     return false;
 }
 
-/* The lane of a rule that is gone for good is empty, and its number is used again: nothing that comes
- * into it was cut off before. */
-static status forget_cuts(struct change *change, const struct collection *next, unsigned lane)
+/* The lane of a rule that is gone for good holds no document, and its number is used again: nothing that comes
+ * into it was cut off before. The mark goes together with every body it may still be needed for; without it
+ * such a body would be a document like any other. */
+static status clear_lane(struct change *change, const struct collection *next, unsigned lane)
 {
-    struct buffer key = buffer_in(change->arena);
-    struct change_row row = { .where = address(next->state->partition, SPACE_META) };
+    const struct collection_state *state = next->state;
+    struct change_row mark = { .where = address(state->partition, SPACE_META) };
+    struct change_row bodies = { .where = address(state->partition, SPACE_BODIES) };
+    struct buffer key = buffer_in(change->arena), start = buffer_in(change->arena);
+    struct buffer end = buffer_in(change->arena);
 
+    if (atomic_load(&state->lanes[lane].cut_seq) == 0)
+        return STATUS_OK;
     row_key_cut(&key, lane);
-    TRY(buffer_finish(&key, &row.key));
-    change_add_row(change, row);
-    atomic_store(&next->state->lanes[lane].cut_seq, 0);
-    atomic_store(&next->state->lanes[lane].cut_upto, INT64_MIN);
+    row_key_lane(&start, lane);
+    row_key_lane(&end, lane + 1);
+    TRY(buffer_finish(&key, &mark.key));
+    TRY(buffer_finish(&start, &bodies.key));
+    TRY(buffer_finish(&end, &bodies.end));
+    change_add_row(change, mark);
+    change_add_row(change, bodies);
     return STATUS_OK;
+}
+
+void rule_forget_cuts(const struct change *change)
+{
+    for (unsigned number = 0; number < LIMIT_DATE_RULES; number++) {
+        if (!(change->fresh_rules >> number & 1))
+            continue;
+        struct lane_state *lane = &change->edit.add[0]->state->lanes[LANE_DATES + number];
+        atomic_store(&lane->cut_seq, 0);
+        atomic_store(&lane->cut_upto, INT64_MIN);
+    }
 }
 
 status rule_add(struct change *change, struct collection *next, const struct index *index)
@@ -104,7 +124,8 @@ status rule_add(struct change *change, struct collection *next, const struct ind
     };
     policy->rules = rules;
     policy->rule_count++;
-    TRY(forget_cuts(change, next, (unsigned)LANE_DATES + number));
+    change->fresh_rules |= UINT64_C(1) << number;
+    TRY(clear_lane(change, next, (unsigned)LANE_DATES + number));
     if (change_is_populated(change, next))
         next->is_mixed = true;
     return STATUS_OK;

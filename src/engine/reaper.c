@@ -70,6 +70,9 @@ static status look_at(void *owner, bytes key, bytes value)
     (void)key;
     if (!row_read_body(value, &body))
         return status_of(CORRUPT, "a stored document is damaged");
+    /* What was cut off goes, whatever the policy says of it now. */
+    if (collection_is_cut(walk->collection->state, &body.stamp))
+        return keep_candidate(walk, &body);
     bool is_dead = expiry_judge_document(policy, &body.stamp, body.document, arena,
                                          walk->pass->cutoff) == DEAD;
     if (is_dead || expiry_is_foreign(policy, &body.stamp, body.document, arena) ||

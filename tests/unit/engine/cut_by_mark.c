@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "engine/row.h"
+#include "engine/state.h"
 #include "storage/backend.h"
 #include "tests/support/world.h"
 
@@ -211,6 +211,120 @@ TEST(cut_by_mark, documents_below_the_mark_that_are_younger_live)
         CHECK_LIVING(&w, "c", "3 4");
         world_purge(&w);
         CHECK_LIVING(&w, "c", "3 4");
+        world_close(&w);
+    }
+}
+
+/* ---- a lane that is used again ----------------------------------------------------------------------- */
+
+enum { LEFT_OVER = 3 };
+
+/* Documents 0..2 have been cut off and lie where they lay, the last of their lane is deleted, and 9 lives
+ * elsewhere. */
+static void cut_some_by_date(struct world *w)
+{
+    world_collection(w, "c", TTL_OFF, "at: at ttl=10; other: other ttl=10");
+    for (int id = 0; id <= LEFT_OVER; id++)
+        CHECK_WRITTEN(world_insert(w, "c", "{'_id':%d,'at':@%d}", id, id * 1000), OK);
+    CHECK_WRITTEN(world_insert(w, "c", "{'_id':9}"), OK);
+    world_at(w, 12000);
+    CHECK_EQ(world_purge(w).documents, LEFT_OVER, "");
+    CHECK_WRITTEN(world_delete(w, "c", "{'_id':%d}", LEFT_OVER), OK);
+    CHECK_EQ(bodies(w), LEFT_OVER + 1, "");
+}
+
+struct left_over {
+    bytes key, value;
+};
+
+static void keep_left_over(struct world *w, struct left_over kept[LEFT_OVER])
+{
+    struct request request = world_begin(w);
+    const struct row_address where = address(world_find(&request, "c")->state->partition,
+                                             SPACE_BODIES);
+    struct buffer lane = buffer_in(w->arena);
+    struct storage_range dates = { 0 };
+    struct storage_scan *scan;
+    bytes key, value;
+
+    row_key_lane(&lane, LANE_DATES);
+    CHECK_OK(buffer_finish(&lane, &dates.start));
+    CHECK_OK(storage_scan_open(w->storage, NULL, where, &dates, &scan));
+    for (int i = 0; i < LEFT_OVER; i++) { /* in the order of their dates */
+        CHECK(storage_scan_next(scan, &key, &value));
+        CHECK_OK(arena_copy(w->arena, key, &kept[i].key));
+        CHECK_OK(arena_copy(w->arena, value, &kept[i].value));
+    }
+    storage_scan_close(scan);
+    world_end(&request);
+}
+
+static void put_back(struct world *w, const struct left_over kept[LEFT_OVER])
+{
+    struct request request = world_begin(w);
+    const struct row_address where = address(world_find(&request, "c")->state->partition,
+                                             SPACE_BODIES);
+    struct storage_batch *batch = storage_batch_open(w->storage);
+
+    for (int i = 0; i < LEFT_OVER; i++)
+        storage_put(w->storage, batch, where, kept[i].key, kept[i].value);
+    CHECK_OK(storage_commit(w->storage, batch, NULL, 0, w->arena, NULL));
+    storage_batch_close(w->storage, batch);
+    world_end(&request);
+}
+
+/* No walk leaves one behind. This is as if one had, when the number of the rule is free again. */
+static void leave_some_behind(struct world *w)
+{
+    struct left_over kept[LEFT_OVER];
+
+    cut_some_by_date(w);
+    keep_left_over(w, kept);
+    CHECK_OK(world_index_drop(w, "c", "at"));
+    world_purge(w);
+    CHECK_EQ(bodies(w), 1, "a walk takes them along");
+    CHECK_LIVING(w, "c", "9");
+    put_back(w, kept);
+    CHECK_EQ(bodies(w), LEFT_OVER + 1, "");
+}
+
+TEST(cut_by_mark, b5_a_lane_that_is_used_again_begins_without_a_body)
+{
+    EACH_BACKING(backing)
+    {
+        for (int is_failing = 0; is_failing < 2; is_failing++) {
+            struct world w;
+            open_marking(&w, backing);
+            leave_some_behind(&w);
+            if (is_failing) { /* the mark stays with the bodies */
+                storage_faulty_arm(w.storage, 1);
+                CHECK_CODE(world_index(&w, "c", "at: at ttl=900"), IO_ERROR);
+                storage_faulty_heal(w.storage);
+                CHECK_EQ(bodies(&w), LEFT_OVER + 1, "");
+                world_crash(&w);
+            }
+            world_index_built(&w, "c", "at: at ttl=900");
+            CHECK_EQ(bodies(&w), 1, "");
+            CHECK_LIVING(&w, "c", "9");
+            world_crash(&w);
+            CHECK_LIVING(&w, "c", "9");
+            world_close(&w);
+        }
+    }
+}
+
+TEST(cut_by_mark, b5_a_walk_takes_along_who_was_cut_off_whatever_the_policy_says)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        open_marking(&w, backing);
+        leave_some_behind(&w);
+        CHECK_OK(
+            world_set_ttl(&w, "c", TTL_NEVER)); /* beside a TTL index, so there will be a walk */
+        CHECK_EQ(world_purge(&w).documents, 0, "nobody is purged twice");
+        CHECK_EQ(bodies(&w), 1, "");
+        CHECK_LIVING(&w, "c", "9");
         world_close(&w);
     }
 }
