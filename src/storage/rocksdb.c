@@ -57,6 +57,7 @@ static void rocks_close(struct storage *storage)
         raw_shelf_close(&rocks->shelves[i]);
     trash_end(rocks);
     raw_blocks_close(rocks->blocks);
+    raw_blocks_close(rocks->body_blocks);
     ASSERT(atomic_load(&rocks->sweeps_running) == 0);
     if (rocks->options[0] != NULL)
         rocksdb_options_release(rocks);

@@ -45,7 +45,8 @@ struct rocksdb_storage {
     rocksdb_writeoptions_t *write_synced;
 
     struct raw_shelf shelves[SPACE_COUNT]; /* the first is not used */
-    struct raw_blocks *blocks;             /* of SPACE_ROWS; NULL if it is read only */
+    /* Unpacked blocks of SPACE_ROWS and SPACE_BODIES, see rocksdb_blocks.c; NULL if it is read only. */
+    struct raw_blocks *blocks, *body_blocks;
     /* Room in the log that is on the disk already, see rocksdb_ahead.c; the committing thread's. */
     size_t ahead_left;
     /* Held by the committing thread from the zeros to the end of the commit that they are for. */

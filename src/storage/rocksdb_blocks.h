@@ -19,13 +19,29 @@ struct raw_block {
 void raw_block_let_go(struct raw_block *block);
 
 struct raw_blocks;
-/* Owner: handle. */
-struct raw_blocks *raw_blocks_open(void);
+/* For so many blocks at most. Owner: handle. */
+struct raw_blocks *raw_blocks_open(size_t places);
 void raw_blocks_close(struct raw_blocks *blocks);
 
 /* Owner: handle, let go by raw_block_let_go(). NULL: it is not here. */
 struct raw_block *raw_blocks_find(struct raw_blocks *blocks, struct raw_block_id id);
+/* A new one whose content is still to be written to `room_out`. Owner: handle. NULL: there is no memory. */
+struct raw_block *raw_block_new(struct raw_block_id id, size_t len, uint8_t **room_out);
+/* Keeps it for others; it stays the caller's, too. */
+void raw_blocks_keep(struct raw_blocks *blocks, struct raw_block *block);
 /* It was not here and had to be unpacked; keeps a copy if that is so for the second time. */
 void raw_blocks_offer(struct raw_blocks *blocks, struct raw_block_id id, bytes content);
+
+/* A block as it is stored, with its trailer, until somebody comes for it again. Memory of its owner's, given back by
+ * memory_give(). */
+struct raw_packed {
+    struct raw_block_id id;
+    size_t len;
+    uint8_t data[];
+};
+/* Leaves it here, in place of another one. */
+void raw_blocks_leave(struct raw_blocks *blocks, struct raw_packed *packed);
+/* Takes it out; the caller's. NULL: it is not here. */
+struct raw_packed *raw_blocks_take(struct raw_blocks *blocks, struct raw_block_id id);
 
 #endif

@@ -15,7 +15,8 @@
  *
  * A value is a block in memory of its own, which costs less than to copy the row out of it. To unpack the block is the most
  * work, and what comes behind the row is not needed; so it is unpacked as far as the row probably reaches, and as a whole if
- * that was not enough.
+ * that was not enough. Documents that were written together are often wanted together, and lie in one block: when a block is
+ * wanted for the second time it is unpacked as a whole, and kept for some while (rocksdb_blocks.c).
  *
  * Threads: any. */
 #include "storage/rocksdb_raw.h"
@@ -26,21 +27,8 @@ enum {
     CONTENT_BYTES_MAX = 65536, /* and unpacked */
 };
 
-/* Pins of ours have their lowest bit set, those of RocksDB do not: both come from an allocator. */
-static void *mark_pin(uint8_t *room)
-{
-    return room + 1;
-}
-
-bool raw_value_release(struct storage_value *value)
-{
-    uint8_t *pin = value->pin;
-
-    if (((uintptr_t)pin & 1) == 0)
-        return false;
-    memory_give(pin - 1);
-    return true;
-}
+/* Pins of ours have one of their lowest bits set, those of RocksDB have none: all come from an allocator. */
+enum { PIN_ROOM = 1, PIN_BLOCK = 2 };
 
 /* The version that a file has. */
 struct version {
@@ -48,27 +36,62 @@ struct version {
     uint64_t seq;
     enum sst_kind kind;
     bytes value;
-    uint8_t *room; /* holds the value */
+    /* What holds the value: the room, or else the block. */
+    uint8_t *room;
+    struct raw_block *block;
 };
 
-/* A block as it is stored, with its trailer. */
+static void let_go(const struct version *version)
+{
+    memory_give(version->room);
+    raw_block_let_go(version->block);
+}
+
+static void *pin_of(const struct version *version)
+{
+    return version->room ? version->room + PIN_ROOM : (uint8_t *)version->block + PIN_BLOCK;
+}
+
+bool raw_value_release(struct storage_value *value)
+{
+    uint8_t *pin = value->pin;
+
+    if ((uintptr_t)pin & PIN_ROOM)
+        memory_give(pin - PIN_ROOM);
+    else if ((uintptr_t)pin & PIN_BLOCK)
+        raw_block_let_go((struct raw_block *)(void *)(pin - PIN_BLOCK));
+    else
+        return false;
+    return true;
+}
+
+/* A block as it is stored, with its trailer, and how long it is unpacked. */
 struct stored_block {
-    uint8_t packed[STORED_BYTES_MAX];
+    struct raw_packed *packed;
     bytes stored;
     size_t content_len;
 };
 
-/* Reads and verifies it. False if it cannot be done. */
-static bool read_stored(const struct sorted *sorted, struct sst_place place,
-                        struct stored_block *out)
+/* The one that somebody has left, or reads it. Owner: handle. NULL if it cannot be done. */
+static struct raw_packed *fetch(struct raw_blocks *blocks, const struct sorted *sorted,
+                                struct sst_place place, bool *is_met_again_out)
 {
+    const struct raw_block_id id = { .file = sorted->number, .offset = place.offset };
     const size_t len = (size_t)place.len + SST_TRAILER_BYTES;
+    struct raw_packed *packed = raw_blocks_take(blocks, id);
 
-    if (len > sizeof(out->packed) || !sorted_read(sorted, place.offset, out->packed, len))
-        return false;
-    out->stored = bytes_of(out->packed, len);
-    return sst_is_sound(out->stored) && sst_content_len(out->stored, &out->content_len) &&
-           out->content_len <= CONTENT_BYTES_MAX;
+    *is_met_again_out = packed != NULL;
+    if (packed || len > STORED_BYTES_MAX)
+        return packed;
+    packed = memory_take(sizeof(*packed) + len);
+    if (!packed)
+        return NULL;
+    packed->id = id;
+    packed->len = len;
+    if (sorted_read(sorted, place.offset, packed->data, len))
+        return packed;
+    memory_give(packed);
+    return NULL;
 }
 
 /* The youngest version of the key in what is left of the block that is not younger than `seq`. False if that is not enough
@@ -109,37 +132,100 @@ static bool search_part(const struct stored_block *block, unsigned portion, byte
     return search(&walk, key, seq, out);
 }
 
-static bool search_all(const struct stored_block *block, bytes key, uint64_t seq,
-                       struct version *out)
+static bool search_content(bytes content, bytes key, uint64_t seq, struct version *out)
 {
     struct sst_walk walk;
-    bytes content;
 
-    if (!sst_content(block->stored, out->room, &content))
-        return false;
-    if (content.data != out->room && content.len)
-        memcpy(out->room, content.data, content.len);
-    content.data = out->room;
     return sst_walk_seek(&walk, content, key) && search(&walk, key, seq, out);
 }
 
-/* What the file has of the key. False if that cannot be told. */
-static bool look_in(const struct sorted *sorted, bytes key, uint64_t seq, struct version *out)
+/* Unpacks all of it. */
+static bool unpack(const struct stored_block *block, uint8_t *room, bytes *out)
 {
+    if (!sst_content(block->stored, room, out))
+        return false;
+    if (out->data != room && out->len)
+        memcpy(room, out->data, out->len);
+    out->data = room;
+    return true;
+}
+
+static bool search_all(const struct stored_block *block, bytes key, uint64_t seq,
+                       struct version *out)
+{
+    bytes content;
+
+    return unpack(block, out->room, &content) && search_content(content, key, seq, out);
+}
+
+/* In a block that nobody has come back to yet. */
+static bool search_once(const struct stored_block *block, unsigned portion, bytes key, uint64_t seq,
+                        struct version *out)
+{
+    out->room = memory_take(block->content_len);
+    return out->room &&
+           (search_part(block, portion, key, seq, out) || search_all(block, key, seq, out));
+}
+
+/* In a block that is kept from now on. */
+static bool search_and_keep(struct raw_blocks *blocks, struct raw_block_id id,
+                            const struct stored_block *block, bytes key, uint64_t seq,
+                            struct version *out)
+{
+    uint8_t *room;
+    bytes content;
+
+    out->block = raw_block_new(id, block->content_len, &room);
+    if (!out->block || !unpack(block, room, &content) || content.len != block->content_len)
+        return false;
+    raw_blocks_keep(blocks, out->block);
+    return search_content(content, key, seq, out);
+}
+
+/* Verifies it each time: it has lain in memory. */
+static bool is_sound(struct stored_block *block)
+{
+    block->stored = bytes_of(block->packed->data, block->packed->len);
+    return sst_is_sound(block->stored) && sst_content_len(block->stored, &block->content_len) &&
+           block->content_len <= CONTENT_BYTES_MAX;
+}
+
+static bool search_block(struct raw_blocks *blocks, const struct sorted *sorted,
+                         const struct sorted_hit *hit, bytes key, uint64_t seq, struct version *out)
+{
+    const struct raw_block_id id = { .file = sorted->number, .offset = hit->place.offset };
     struct stored_block block;
+    bool is_met_again;
+
+    out->block = raw_blocks_find(blocks, id);
+    if (out->block)
+        return search_content(out->block->content, key, seq, out);
+    block.packed = fetch(blocks, sorted, hit->place, &is_met_again);
+    if (!block.packed)
+        return false;
+    bool is_known = is_sound(&block);
+    if (is_known)
+        is_known = is_met_again ? search_and_keep(blocks, id, &block, key, seq, out)
+                                : search_once(&block, hit->portion, key, seq, out);
+    if (is_known && !is_met_again)
+        raw_blocks_leave(blocks, block.packed);
+    else
+        memory_give(block.packed);
+    return is_known;
+}
+
+/* What the file has of the key. False if that cannot be told. */
+static bool look_in(struct raw_blocks *blocks, const struct sorted *sorted, bytes key, uint64_t seq,
+                    struct version *out)
+{
     struct sorted_hit hit;
 
     *out = (struct version){ 0 };
     if (sorted_suspects(sorted, key))
         return false;
-    if (!sorted_find(sorted, key, &hit))
+    if (!sorted_find(sorted, key, &hit) || search_block(blocks, sorted, &hit, key, seq, out))
         return true;
-    if (read_stored(sorted, hit.place, &block))
-        out->room = memory_take(block.content_len);
-    if (out->room &&
-        (search_part(&block, hit.portion, key, seq, out) || search_all(&block, key, seq, out)))
-        return true;
-    memory_give(out->room);
+    let_go(out);
     return false;
 }
 
@@ -158,7 +244,7 @@ static size_t file_behind(const struct raw_files *list, bytes key)
     return low;
 }
 
-/* The youngest version in all files. False if that cannot be told; else its room is the caller's. */
+/* The youngest version in all files. False if that cannot be told; else what holds it is the caller's. */
 static bool look_in_all(struct raw_shelf *shelf, struct raw_files *list, bytes key, uint64_t seq,
                         struct version *best)
 {
@@ -173,16 +259,16 @@ static bool look_in_all(struct raw_shelf *shelf, struct raw_files *list, bytes k
         if (bytes_compare(file->last, key) < 0)
             continue;
         struct sorted *sorted = sources++ < SOURCES_MAX ? raw_file_keep(shelf, file) : NULL;
-        is_known = sorted && look_in(sorted, key, seq, &version);
+        is_known = sorted && look_in(shelf->rocks->body_blocks, sorted, key, seq, &version);
         if (!is_known)
             break;
         const bool is_better = version.is_there && (!best->is_there || version.seq > best->seq);
-        memory_give(is_better ? best->room : version.room);
+        let_go(is_better ? best : &version);
         if (is_better)
             *best = version;
     }
     if (!is_known)
-        memory_give(best->room);
+        let_go(best);
     return is_known;
 }
 
@@ -195,11 +281,11 @@ static bool get_from(struct raw_shelf *shelf, struct raw_files *list, bytes key,
     if (graves_suspect_any(list->graves, key) || !look_in_all(shelf, list, key, seq, &version))
         return false;
     if (!version.is_there || version.kind != SST_VALUE) {
-        memory_give(version.room);
+        let_go(&version);
         return false;
     }
     out->value = version.value;
-    out->pin = mark_pin(version.room);
+    out->pin = pin_of(&version);
     return true;
 }
 

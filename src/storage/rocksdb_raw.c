@@ -31,6 +31,10 @@ enum {
     SOURCES_MAX = 24,  /* files that overlap at one key */
     LOOK_UPS_MAX = 16, /* of a short scan; an iterator steps over what was deleted for less */
     ROWS_PER_TURN = 4096,
+    /* Unpacked blocks that are kept. Single documents that are wanted again stay elsewhere; those of bodies are for the
+     * neighbours of a document, which are wanted right behind it. */
+    ROW_BLOCKS = 2048,
+    BODY_BLOCKS = 256,
 };
 
 /* ---- views ---------------------------------------------------------------------------------------- */
@@ -544,7 +548,8 @@ void raw_begin(struct rocksdb_storage *rocks)
         struct raw_shelf *shelf = &rocks->shelves[i];
         shelf->graves = graves_open(raw_memory_is_empty(shelf));
     }
-    rocks->blocks = raw_blocks_open();
+    rocks->blocks = raw_blocks_open(ROW_BLOCKS);
+    rocks->body_blocks = raw_blocks_open(BODY_BLOCKS);
 }
 
 /* If the memory table of the space holds fewer rows than were written since the last turn, it is a younger one, and

@@ -1,0 +1,285 @@
+/* Tests of blocks that are kept unpacked, alone and behind gets: who comes back finds them, and nobody finds what is old. */
+#include "storage/rocksdb_blocks.h"
+
+#include <stdio.h>
+
+#include "storage/rocksdb_graves.h"
+#include "storage/rocksdb_raw.h"
+#include "tests/unit/storage/fixture.h"
+
+/* ---- alone ------------------------------------------------------------------------------------------ */
+
+static bool has(struct raw_blocks *blocks, struct raw_block_id id, const char *content)
+{
+    struct raw_block *block = raw_blocks_find(blocks, id);
+    const bool is_there = block != NULL;
+
+    if (block)
+        CHECK_TEXT(block->content, content);
+    raw_block_let_go(block);
+    return is_there;
+}
+
+static struct raw_packed *packed_of(struct raw_block_id id, size_t len)
+{
+    struct raw_packed *packed = memory_take(sizeof(*packed) + len);
+
+    ASSERT(packed != NULL);
+    packed->id = id;
+    packed->len = len;
+    memset(packed->data, 7, len);
+    return packed;
+}
+
+TEST(blocks, one_that_comes_for_the_second_time_is_kept)
+{
+    struct raw_blocks *blocks = raw_blocks_open(8);
+    const struct raw_block_id id = { 3, 4096 }, of_other_file = { 4, 4096 }, behind = { 3, 8192 };
+
+    raw_blocks_offer(blocks, id, BYTES_LITERAL("rows"));
+    CHECK(!has(blocks, id, "rows"));
+    raw_blocks_offer(blocks, id, BYTES_LITERAL("rows"));
+    CHECK(has(blocks, id, "rows"));
+    CHECK(!has(blocks, of_other_file, "") && !has(blocks, behind, ""));
+    raw_blocks_close(blocks);
+}
+
+TEST(blocks, one_that_is_held_stays_when_another_takes_its_place)
+{
+    struct raw_blocks *blocks = raw_blocks_open(1);
+    const struct raw_block_id id = { 3, 0 }, other = { 5, 0 };
+
+    for (int i = 0; i < 2; i++)
+        raw_blocks_offer(blocks, id, BYTES_LITERAL("rows"));
+    struct raw_block *held = raw_blocks_find(blocks, id);
+    CHECK(held != NULL);
+    for (int i = 0; i < 2; i++)
+        raw_blocks_offer(blocks, other, BYTES_LITERAL("others"));
+    CHECK(!has(blocks, id, "") && has(blocks, other, "others"));
+    CHECK_TEXT(held->content, "rows");
+    raw_blocks_close(blocks);
+    CHECK_TEXT(held->content, "rows");
+    raw_block_let_go(held);
+}
+
+TEST(blocks, what_is_left_packed_is_taken_once_and_by_its_own_name)
+{
+    struct raw_blocks *blocks = raw_blocks_open(1);
+    const struct raw_block_id id = { 3, 0 }, of_other_file = { 4, 0 };
+    struct raw_packed *packed = packed_of(id, 100);
+
+    raw_blocks_leave(blocks, packed);
+    CHECK(raw_blocks_take(blocks, of_other_file) == NULL);
+    CHECK(raw_blocks_take(blocks, id) == packed);
+    CHECK(raw_blocks_take(blocks, id) == NULL);
+    raw_blocks_leave(blocks, packed);
+    raw_blocks_leave(blocks, packed_of(of_other_file, 100));
+    CHECK(raw_blocks_take(blocks, id) == NULL);
+    raw_blocks_close(blocks);
+}
+
+TEST(blocks, large_ones_are_not_kept)
+{
+    enum { LARGE = 20000 };
+    struct raw_blocks *blocks = raw_blocks_open(1);
+    const struct raw_block_id id = { 3, 0 };
+    uint8_t *room;
+
+    raw_blocks_leave(blocks, packed_of(id, LARGE));
+    CHECK(raw_blocks_take(blocks, id) == NULL);
+    struct raw_block *block = raw_block_new(id, LARGE, &room);
+    CHECK(block != NULL);
+    raw_blocks_keep(blocks, block);
+    raw_block_let_go(block);
+    CHECK(!has(blocks, id, ""));
+    raw_blocks_close(blocks);
+}
+
+/* ---- behind gets ------------------------------------------------------------------------------------ */
+
+enum { KEYS = 200 };
+
+/* Of one length, so that blocks of different files begin at the same offsets. */
+static void put_all(struct fixture *f, char letter)
+{
+    char key[16], value[301];
+
+    memset(value, letter, sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    for (unsigned n = 0; n < KEYS; n++) {
+        snprintf(key, sizeof(key), "k%05u", n);
+        value[0] = (char)('a' + n % 26);
+        fixture_put(f, fixture_at(SPACE_BODIES), key, value);
+    }
+    fixture_commit(f);
+}
+
+static void flush(struct fixture *f)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *error = NULL;
+
+    rocksdb_flush_cf(rocks->db, options, rocks->spaces[SPACE_BODIES], &error);
+    rocksdb_flushoptions_destroy(options);
+    CHECK(error == NULL);
+    for (int i = 0; i < 2; i++)
+        graves_turn(rocks->shelves[SPACE_BODIES].graves);
+}
+
+static void compact(struct fixture *f)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+
+    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], NULL, 0, NULL, 0);
+}
+
+/* How many of all keys the files tell by themselves; each has the value that the view shows. */
+static unsigned read_all(struct fixture *f, struct storage_view *view, char letter)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    struct storage_value got;
+    struct full_key full;
+    unsigned found = 0;
+    char key[16];
+
+    for (unsigned n = 0; n < KEYS; n++) {
+        snprintf(key, sizeof(key), "k%05u", n);
+        full_key_make(&full, 7, bytes_of_text(key));
+        if (raw_get(rocks, (struct raw_view *)view, full_key_bytes(&full), &got)) {
+            CHECK_EQ(got.value.len, 300, "");
+            CHECK_EQ(got.value.data[0], 'a' + n % 26, "key %u", n);
+            CHECK_EQ(got.value.data[299], letter, "key %u", n);
+            CHECK(raw_value_release(&got));
+            found++;
+        }
+        full_key_release(&full);
+    }
+    return found;
+}
+
+/* Reads everything several times, so that all of it is kept. */
+static struct storage_view *view_of_kept(struct fixture *f, char letter)
+{
+    struct storage_view *view;
+
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(storage_view_open(f->storage, &view));
+        read_all(f, view, letter);
+        storage_view_close(f->storage, view);
+    }
+    CHECK_OK(storage_view_open(f->storage, &view));
+    CHECK_EQ(read_all(f, view, letter), KEYS, "");
+    return view;
+}
+
+static size_t kept(struct fixture *f, struct storage_view *view)
+{
+    struct raw_files *list = atomic_load(&((struct raw_view *)view)->files[SPACE_BODIES]);
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct sorted *sorted = atomic_load(&list->files[i].sorted);
+        for (uint32_t b = 0; sorted && b < sorted->index.count; b++) {
+            const struct raw_block_id id = { sorted->number, sorted->blocks[b].offset };
+            struct raw_block *block = raw_blocks_find(rocksdb_of(f->storage)->body_blocks, id);
+            count += block != NULL;
+            raw_block_let_go(block);
+        }
+    }
+    return count;
+}
+
+TEST(storage, rocksdb_blocks_of_documents_that_are_read_again_are_kept)
+{
+    struct storage_view *view;
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_all(&f, 'A');
+    flush(&f);
+    view = view_of_kept(&f, 'A');
+    CHECK(kept(&f, view) >= 10);
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_blocks_that_are_kept_show_each_view_what_it_has_seen)
+{
+    static const char letters[] = "ABCD";
+    struct storage_view *views[sizeof(letters) - 1];
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    for (size_t i = 0; i < ARRAY_COUNT(views); i++) {
+        put_all(&f, letters[i]);
+        flush(&f);
+        if (i % 2)
+            compact(&f);
+        views[i] = view_of_kept(&f, letters[i]);
+        for (size_t k = 0; k < i; k++)
+            read_all(&f, views[k], letters[k]);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(views); i++) {
+        read_all(&f, views[i], letters[i]);
+        storage_view_close(f.storage, views[i]);
+    }
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_blocks_that_are_kept_hide_no_write_and_no_deletion)
+{
+    struct storage_view *view, *later;
+    struct fixture f;
+    char key[16];
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_all(&f, 'A');
+    flush(&f);
+    view = view_of_kept(&f, 'A');
+    for (unsigned n = 0; n < KEYS; n += 2) {
+        snprintf(key, sizeof(key), "k%05u", n);
+        fixture_delete(&f, fixture_at(SPACE_BODIES), key);
+    }
+    fixture_delete_range(&f, fixture_at(SPACE_BODIES), "k00150", "k00300");
+    fixture_commit(&f);
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(storage_view_open(f.storage, &later));
+        CHECK(read_all(&f, later, 'A') <= 75);
+        storage_view_close(f.storage, later);
+        if (i == 0)
+            flush(&f);
+        if (i == 1)
+            compact(&f);
+    }
+    read_all(&f, view, 'A');
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+}
+
+/* Files that are dropped leave, and a new one has other rows where they were. */
+TEST(storage, rocksdb_blocks_that_are_kept_are_not_asked_when_their_file_was_dropped)
+{
+    struct storage_view *view;
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_all(&f, 'A');
+    flush(&f);
+    compact(&f);
+    view = view_of_kept(&f, 'A');
+    storage_view_close(f.storage, view);
+    fixture_delete_range(&f, fixture_at(SPACE_BODIES), "k", "l");
+    fixture_commit(&f);
+    flush(&f);
+    compact(&f);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(read_all(&f, view, 'A'), 0, "");
+    storage_view_close(f.storage, view);
+    put_all(&f, 'B');
+    flush(&f);
+    view = view_of_kept(&f, 'B');
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+}
