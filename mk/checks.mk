@@ -8,7 +8,7 @@ export FILTER ROOMS SCALE SEED
 
 # What `make test` builds, by variant: the tests of one run while the next is built.
 .PHONY: test-build-release test-build-san test-build-tsan test-build-fuzz
-test-build-release: all $(call tests_of,release) $(addprefix $(BUILD)/release/,$(CRASHES) power.so)
+test-build-release: all $(call tests_of,release) $(addprefix $(BUILD)/release/,$(CRASHES) $(PRELOADS))
 test-build-san: $(call tests_of,san)
 test-build-tsan: $(call tests_of,tsan)
 test-build-fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
@@ -34,7 +34,7 @@ san: $(call tests_of,san) ## unit and short model tests under AddressSanitizer a
 tsan: $(call tests_of,tsan) ## unit and short model tests under ThreadSanitizer
 	@$(RUN_TESTS) tsan
 
-crash: $(BUILD)/mayfly $(addprefix $(BUILD)/release/,$(CRASHES) power.so) ## kill -9 and power cuts, long form (ROUNDS=n, default 200)
+crash: $(BUILD)/mayfly $(addprefix $(BUILD)/release/,$(CRASHES) $(PRELOADS)) ## kill -9 and power cuts, long form (ROUNDS=n, default 200)
 	@$(RUN_TESTS) crash:$(or $(ROUNDS),200)
 
 soak: $(BUILD)/mayfly ## a server under steady load: memory, disk and latency must not grow (MINUTES=n, default 60)

@@ -18,5 +18,6 @@ BENCH_SOURCES := $(wildcard bench/*.c)
 
 MODELS := $(patsubst tests/model/%.c,model-%,$(MODEL_SOURCES))
 CRASHES := $(patsubst tests/crash/%.c,crash-%,$(CRASH_SOURCES))
+PRELOADS := $(patsubst tests/preload/%.c,%.so,$(wildcard tests/preload/*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,%,$(FUZZ_SOURCES))
 BENCHES := $(patsubst bench/%.c,%,$(BENCH_SOURCES))

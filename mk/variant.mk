@@ -55,8 +55,8 @@ $(BUILD)/$(1)/crash-%: $(BUILD)/$(1)/obj/tests/crash/%.o $(BUILD)/$(1)/obj/tests
 endef
 $(foreach v,$(VARIANTS),$(eval $(call variant_rules,$(v))))
 
-# Loaded before a crash test: a disk that forgets what was not synced.
-$(BUILD)/release/power.so: tests/preload/power.c
+# Loaded before a test of crashes: a disk that forgets what was not synced, and an end at any call.
+$(BUILD)/release/%.so: tests/preload/%.c
 	@mkdir -p $(@D)
 	@echo "  so $@"
 	@$(CC) $(CFLAGS) $(CFLAGS_release) -fPIC -shared -o $@ $< -ldl

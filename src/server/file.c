@@ -182,14 +182,16 @@ bool file_is_inside(const char *path, const char *directory)
 static status claim_empty(struct arena *arena, const struct file_place *place)
 {
     const char *mark = arena_format(arena, "%s/%s", place->path, storage_unfinished_name);
+    const char *database = arena_format(arena, "%s/%s", place->path, storage_mark_name);
     struct file_names names;
 
-    if (!mark)
+    if (!mark || !database)
         return arena_exhausted(arena);
     if (flock(place->fd, LOCK_EX | LOCK_NB) != 0)
         return status_fail(arena, BUSY, "%s is being written by somebody else", place->path);
     TRY(file_list(arena, place->path, NULL, &names));
-    if (names.count > 0 && access(mark, F_OK) == 0)
+    /* Killed behind the very last file: what lies there is a database, and may have been served since. */
+    if (names.count > 0 && access(mark, F_OK) == 0 && access(database, F_OK) != 0)
         return status_fail(arena, EXISTS,
                            "%s was left by a restore or an export that did not come to its end; "
                            "remove it and try again",

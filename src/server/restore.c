@@ -10,6 +10,7 @@
  * anybody.
  *
  * Threads: one. Start reading at backup_restore(). */
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,14 +64,21 @@ static status refuse_unlisted(struct restoring *restoring)
     return STATUS_OK;
 }
 
-static status restore_file(struct restoring *restoring, const struct copy_line *line)
+static const char *path_to(const struct restoring *restoring, const struct copy_line *line,
+                           const char *ending)
+{
+    return arena_format(restoring->arena, "%s/%.*s%s", restoring->to, (int)line->name.len,
+                        (const char *)line->name.data, ending);
+}
+
+static status restore_file(struct restoring *restoring, const struct copy_line *line,
+                           const char *to)
 {
     char sum[COPY_CHECKSUM_BYTES];
     struct copy_order order = {
         .from = arena_format(restoring->arena, "%s/%.*s", restoring->from, (int)line->name.len,
                              (const char *)line->name.data),
-        .to = arena_format(restoring->arena, "%s/%.*s", restoring->to, (int)line->name.len,
-                           (const char *)line->name.data),
+        .to = to,
         .progress = &restoring->progress,
     };
 
@@ -83,6 +91,21 @@ static status restore_file(struct restoring *restoring, const struct copy_line *
     return status_fail(restoring->arena, CORRUPT,
                        "%s is damaged: its checksum is %s, and was %.*s when the backup was made",
                        order.from, sum, (int)line->checksum.len, (const char *)line->checksum.data);
+}
+
+/* There is no instant with half a mark: it gets its name when it is whole. */
+static status restore_mark(struct restoring *restoring, const struct copy_line *line)
+{
+    const char *beside = path_to(restoring, line, ".new"), *path = path_to(restoring, line, "");
+
+    if (!beside || !path)
+        return arena_exhausted(restoring->arena);
+    status s = restore_file(restoring, line, beside);
+    if (s.code == OK && rename(beside, path) != 0)
+        s = file_failure(restoring->arena, path, errno);
+    if (s.code != OK)
+        unlink(beside);
+    return s;
 }
 
 /* All files but the mark, or only the mark. */
@@ -100,7 +123,8 @@ static status restore_pass(struct restoring *restoring, bool is_for_mark, bool *
         bool is_mark = bytes_equal(line.name, bytes_of_text(storage_mark_name));
         *has_mark_out |= is_mark;
         if (is_mark == is_for_mark)
-            TRY(restore_file(restoring, &line));
+            TRY(is_mark ? restore_mark(restoring, &line)
+                        : restore_file(restoring, &line, path_to(restoring, &line, "")));
     }
 }
 
@@ -150,8 +174,7 @@ static void remove_made(struct restoring *restoring)
                has_line) {
             if (bytes_equal(line.name, bytes_of_text(storage_mark_name)) != (is_for_mark == 1))
                 continue;
-            const char *path = arena_format(restoring->arena, "%s/%.*s", restoring->to,
-                                            (int)line.name.len, (const char *)line.name.data);
+            const char *path = path_to(restoring, &line, "");
             if (path)
                 unlink(path);
             left--;

@@ -5,8 +5,8 @@
  * mark is also the lock: exclusive for a server, shared for readers. The kernel lets go of it when
  * the process dies, however it dies.
  *
- * A crash between creating the mark and filling it leaves an empty mark, which counts as ours and is
- * filled at the next start.
+ * A crash between creating the mark and filling it leaves an empty mark or the beginning of one, which counts as
+ * ours and is filled at the next start.
  *
  * Threads: any; no state but the file descriptor. */
 #include "storage/directory.h"
@@ -189,10 +189,16 @@ static status check_mark(const struct directory_claim *claim, struct arena *aren
 
     if (len < 0)
         return system_failure(arena, "read the directory", claim->path);
-    if (len == 0 && !claim->is_read_only)
-        return write_mark(claim, arena, fd);
-    if (len == (ssize_t)sizeof(mark_text) - 1 && memcmp(text, mark_text, (size_t)len) == 0)
+    const bool is_beginning = len < (ssize_t)sizeof(text) &&
+                              memcmp(text, mark_text, (size_t)len) == 0;
+    if (is_beginning && len == (ssize_t)sizeof(mark_text) - 1)
         return STATUS_OK;
+    if (is_beginning && !claim->is_read_only)
+        return write_mark(claim, arena, fd);
+    if (is_beginning)
+        return status_fail(arena, NOT_FOUND,
+                           "there is no database in %s: its first start did not come to its end",
+                           claim->path);
     return status_fail(arena, CORRUPT,
                        "%s/%s does not name a storage format that this server knows; it was "
                        "written by another version or is damaged",

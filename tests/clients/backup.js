@@ -17,6 +17,24 @@ function mayfly(...words) {
     return { code: done.status, out: done.stdout, err: done.stderr };
 }
 
+// Ends by SIGKILL before its n-th call that changes a file (tests/preload/kill.c); false if it came to its end before.
+const KILL = path.join(path.dirname(MAYFLY), "release", "kill.so");
+function isKilledAt(n, ...words) {
+    const env = { ...process.env, LD_PRELOAD: KILL, KILL_AT: String(n) };
+    const done = spawnSync(MAYFLY, words, { encoding: "utf8", timeout: 30000, env });
+    ok(!done.stderr.includes("LD_PRELOAD"), done.stderr);
+    if (done.signal === null) equal([done.status, n > 5], [0, true], done.stderr);
+    return done.signal === "SIGKILL";
+}
+
+// Every file below a directory with its content.
+function contents(directory) {
+    return fs.readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+        const name = path.join(directory, entry.name);
+        return entry.isDirectory() ? contents(name) : [[name, fs.readFileSync(name).toString("latin1")]];
+    });
+}
+
 // The path of the new backup.
 function backup(data, to) {
     const done = mayfly("backup", "--data", data, "--to", to);
@@ -207,6 +225,84 @@ test("of two restores to one place one is done, and whole", async () => {
         const check = mayfly("check", "--data", target);
         equal(check.code, 0, check.out + check.err);
     }
+});
+
+test("a restore that is killed at any instant leaves a whole database or what everybody refuses", async () => {
+    const server = await start({ options: MONGO });
+    const from = temporaryDirectory();
+    await withMongo(server, (client) => client.db("m").collection("c").insertMany([{ _id: 1 }, { _id: 2 }]));
+    backup(server.data, from);
+    equal(await server.stop(), 0);
+    const before = contents(from);
+    let refused = 0, whole = 0, empty = 0;
+    for (let n = 1; ; n++) {
+        const to = path.join(temporaryDirectory(), "restored");
+        const isKilled = isKilledAt(n, "restore", "--from", from, "--to", to);
+        equal(contents(from), before, "nothing of the backup is touched");
+        const check = mayfly("check", "--data", to);
+        if (check.code === 0) {
+            matches(check.out, /documents 2 /);
+            whole++;
+        } else if (!fs.existsSync(to) || fs.readdirSync(to).length === 0) {
+            empty++;
+        } else {
+            refused++;
+            const again = mayfly("restore", "--from", from, "--to", to);
+            for (const done of [check, mayfly("serve", "--data", to), again]) {
+                ok(done.code > 0, done.out);
+                matches(done.err, /did not come to its end; .*remove/, `at ${n}`);
+            }
+            matches(mayfly("backup", "--data", to, "--to", temporaryDirectory()).err, /there is no database in/);
+            fs.rmSync(to, { recursive: true });
+        }
+        if (whole === 0) equal(mayfly("restore", "--from", from, "--to", to).code, 0);
+        else matches(mayfly("restore", "--from", from, "--to", to).err, /is not empty; .* so that nothing is lost/);
+        if (!isKilled) break;
+    }
+    ok(refused > 10 && whole > 2 && empty > 0, `${refused} refused, ${whole} whole, ${empty} empty`);
+});
+
+test("a backup that is killed at any instant harms no other, and the next one is whole", async () => {
+    const server = await start({ options: MONGO });
+    const to = temporaryDirectory();
+    await withMongo(server, (client) => client.db("m").collection("c").insertMany([{ _id: 1 }, { _id: 2 }]));
+    const first = backup(server.data, to);
+    const before = contents(first.path);
+    for (let n = 1; isKilledAt(n, "backup", "--data", server.data, "--to", to); n += 3) {
+        equal(contents(first.path), before, "nothing of the one before is touched");
+        for (const name of fs.readdirSync(to).filter((each) => !each.endsWith(".partial")))
+            equal(mayfly("check", "--data", path.join(to, name)).code, 0, `${name} at ${n}`);
+    }
+    const last = backup(server.data, to);
+    equal(fs.readdirSync(to).filter((name) => name.endsWith(".partial")), []);
+    equal(fs.existsSync(path.join(server.data, "checkpoint")), false);
+    matches(mayfly("check", "--data", restore(last.path)).out, /documents 2 /);
+    equal(await server.stop(), 0);
+});
+
+test("an import that is killed at any instant leaves a sound database, and a second one completes it", async () => {
+    const from = temporaryDirectory();
+    fs.mkdirSync(path.join(from, "m"));
+    const lines = Array.from({ length: 5000 }, (_, i) => `{"_id":${i},"text":"${"x".repeat(200)}"}\n`);
+    fs.writeFileSync(path.join(from, "m", "c.jsonl"), lines.join(""));
+    fs.writeFileSync(path.join(from, "m", "c.metadata.json"), '{"indexes":[{"key":{"text":1},"name":"text_1"}]}');
+    let partly = 0, n = 1;
+    for (; ; n += 1 + (n >> 3)) {
+        const data = path.join(temporaryDirectory(), "data");
+        const isKilled = isKilledAt(n, "import", "--data", data, "--from", from);
+        if (!isKilled) break;
+        const before = mayfly("check", "--data", data);
+        const again = mayfly("import", "--data", data, "--from", from, "--existing", "keep");
+        equal(again.code, 0, `at ${n}: ${again.err}`);
+        const [, written, kept] = /(\d+) documents, 0 replaced, (\d+) kept/.exec(again.out);
+        equal(Number(written) + Number(kept), 5000);
+        if (before.code === 0) matches(before.out, new RegExp(`documents ${kept} `));
+        if (written > 0 && kept > 0) partly++;
+        const check = mayfly("check", "--data", data);
+        equal(check.code, 0, check.out + check.err);
+        matches(check.out, /documents 5000 /);
+    }
+    ok(partly > 0, `of ${n} calls none left a part`);
 });
 
 test("what has rotted in a backup is not linked into the next", async () => {

@@ -106,6 +106,28 @@ TEST(storage, rocksdb_directory_of_another_format_is_refused)
     fixture_close(&f);
 }
 
+/* Of whoever died while it was written. */
+TEST(storage, rocksdb_directory_with_the_beginning_of_a_mark_is_ours)
+{
+    const char text[] = "mayfly storage format 1\n";
+    const size_t lens[] = { 0, 1, 12, sizeof(text) - 2 };
+
+    EACH_ROW(lens, len) {
+        struct fixture f;
+        char file[512];
+        fixture_open(&f, FIXTURE_MEMORY);
+        check_temp_dir(f.path, sizeof(f.path));
+        snprintf(file, sizeof(file), "%s/MAYFLY", f.path);
+        const int fd = open(file, O_CREAT | O_WRONLY, 0600);
+        CHECK_EQ(write(fd, text, *len), (ssize_t)*len, "");
+        close(fd);
+        int lock;
+        CHECK_CODE(storage_keep_out(f.path, f.arena, &lock), NOT_FOUND);
+        CHECK_OK(open_again(&f, f.options));
+        fixture_close(&f);
+    }
+}
+
 TEST(storage, rocksdb_creates_a_private_directory_unless_it_must_exist)
 {
     struct fixture f;
