@@ -47,7 +47,9 @@ ROCKSDB_ARCHIVE := -l:librocksdb.a -lsnappy -llz4 -lzstd -lbz2 -lz -lgflags -l:l
 # because our own library stands in front of the archive.
 ROCKSDB_CRC := _ZN7rocksdb6crc32c6ExtendEjPKcm
 # The same for the call by which it removes files: src/storage/rocksdb_unlink.c.
-ROCKSDB_WRAPPED := $(ROCKSDB_CRC) unlink
+# And for that by which it rewrites files when a snapshot is released: src/storage/rocksdb_rewrite.c.
+ROCKSDB_OLDEST := _ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm
+ROCKSDB_WRAPPED := $(ROCKSDB_CRC) $(ROCKSDB_OLDEST) unlink
 # RocksDB's tables of virtual functions are full of addresses to set when the program starts; packed, the list of
 # them is shorter by 0.36 MB.
 ROCKSDB_release := -Wl,-z,pack-relative-relocs \

@@ -61,7 +61,8 @@ struct rocksdb_storage {
         _Atomic unsigned
             held; /* how often RocksDB was told to keep files, and not yet to let them go */
     } trash;
-    _Atomic bool is_failed; /* a write failed: no more commits */
+    _Atomic bool is_failed;          /* a write failed: no more commits */
+    _Atomic uint64_t ranges_deleted; /* commits with such */
     _Atomic uint32_t body_gets;
     _Atomic bool is_bodies_cache_full;
     /* Sweeps whose context is out; 0 when closed. Also orders the owner's memory between the threads

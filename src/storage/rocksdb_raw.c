@@ -41,10 +41,10 @@ enum {
 
 void raw_view_open(struct rocksdb_storage *rocks, struct raw_view *view)
 {
-    *view = (struct raw_view){ 0 };
+    *view = (struct raw_view){ .ranges_deleted = atomic_load(&rocks->ranges_deleted) };
     for (int i = 0; i < TRIES_MAX && !view->has_seq; i++) {
         if (view->snapshot)
-            rocksdb_release_snapshot(rocks->db, view->snapshot);
+            rocksdb_release_snapshot(rocks->db, view->snapshot); /* it was there for a moment */
         view->seq = rocksdb_get_latest_sequence_number(rocks->db);
         view->snapshot = rocksdb_create_snapshot(rocks->db);
         view->has_seq = view->seq == rocksdb_get_latest_sequence_number(rocks->db);

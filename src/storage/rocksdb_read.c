@@ -10,6 +10,7 @@
  * Keeps: the keys that bound an iterator live as long as it does.
  * Threads: any; a scan belongs to one thread at a time. */
 #include "storage/rocksdb_raw.h"
+#include "storage/rocksdb_rewrite.h"
 
 /* When the cache of bodies is full, a block that comes in pushes another one out, and both cost more than to read the
  * block. Where documents are read at random among many, none of it pays; so only one of so many gets fills the
@@ -43,7 +44,7 @@ void rocks_view_close(struct storage *storage, struct storage_view *view)
 {
     rocksdb_readoptions_destroy(view->pass_options);
     rocksdb_readoptions_destroy(view->options);
-    rocksdb_release_snapshot(rocksdb_of(storage)->db, view->raw.snapshot);
+    rewrite_release(rocksdb_of(storage), &view->raw);
     raw_view_close(&view->raw);
     memory_give(view);
 }

@@ -21,6 +21,7 @@ struct storage_batch {
         size_t count, room;
     } buried[SPACE_COUNT];
     size_t rows[SPACE_COUNT]; /* that it writes, or deletes by their keys */
+    bool deletes_range;
     /* Keys that it writes in SPACE_BODIES. */
     struct born {
         uint64_t *hashes;
@@ -53,6 +54,7 @@ static void forget_rows(struct storage_batch *batch)
         forget_buried(&batch->buried[i]);
         batch->rows[i] = 0;
     }
+    batch->deletes_range = false;
     batch->born.count = 0;
 }
 
@@ -155,6 +157,7 @@ void rocks_delete_range(struct storage *storage, struct storage_batch *batch,
     (void)storage;
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
+    batch->deletes_range = true;
     if (where.space != SPACE_META)
         bury_range(&batch->buried[where.space], full_key_bytes(&full_start),
                    full_key_bytes(&full_end));
@@ -198,6 +201,8 @@ static void note_done(struct rocksdb_storage *rocks, const struct storage_batch 
             raw_shelf_write_end(&rocks->shelves[space]);
         raw_shelf_tend(&rocks->shelves[space]);
     }
+    if (batch->deletes_range)
+        atomic_fetch_add(&rocks->ranges_deleted, 1);
 }
 
 status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena)

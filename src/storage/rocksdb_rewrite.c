@@ -1,0 +1,46 @@
+/* RocksDB, rewriting: files are not written again because somebody has looked.
+ *
+ * When a snapshot is released RocksDB rewrites every file of the lowest level whose rows are all older: a compaction may have kept
+ * what was deleted or overwritten because the snapshot still showed it, and the numbers of rows can be set to zero. Files
+ * of documents come to the lowest level as they were flushed, by being moved, so that each of them was written a second
+ * time as soon as there was a query, without becoming smaller.
+ *
+ * A view can have kept alive no more rows than were written while it was open, deleted ranges aside. So RocksDB hears of
+ * the end of a view only if those were many, or a range was deleted; what the others have kept goes with the next compaction
+ * that comes by. Where RocksDB is linked from its archive, the linker lets its call end here (mk/flags.mk); the shared
+ * library, under the sanitizers, goes on as it was.
+ *
+ * Threads: any. */
+#include "storage/rocksdb_rewrite.h"
+
+#include "storage/rocksdb_raw.h"
+
+/* Rows that were written while a view was open: some thousandths of what a compaction reads. */
+enum { ROWS_MANY = 4096 };
+
+/* tidy: global because the call comes back from within RocksDB, on the thread that has released a snapshot */
+static _Thread_local bool is_worth;
+
+/* rocksdb::VersionStorageInfo::UpdateOldestSnapshot(unsigned long), as the linker names both. */
+void __real__ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm(void *files, uint64_t oldest);
+void __wrap__ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm(void *files, uint64_t oldest);
+
+void __wrap__ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm(void *files, uint64_t oldest)
+{
+    if (is_worth)
+        __real__ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm(files, oldest);
+}
+
+bool rewrite_is_worth(struct rocksdb_storage *rocks, const struct raw_view *view)
+{
+    return !view->has_seq ||
+           rocksdb_get_latest_sequence_number(rocks->db) - view->seq >= ROWS_MANY ||
+           atomic_load(&rocks->ranges_deleted) != view->ranges_deleted;
+}
+
+void rewrite_release(struct rocksdb_storage *rocks, const struct raw_view *view)
+{
+    is_worth = rewrite_is_worth(rocks, view);
+    rocksdb_release_snapshot(rocks->db, view->snapshot);
+    is_worth = false;
+}
