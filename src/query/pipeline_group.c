@@ -118,14 +118,16 @@ static status find_group(struct pipeline_run *run, struct operator* o, struct va
     size_t size = sizeof(struct group) + o->stage->accumulator_count * sizeof(struct accumulation);
     TRY(exhausted(run, arena_take(o->held, size, &memory)));
     memset(memory, 0, size);
-    *out = t->latest = entry->group = memory;
+    struct group *group = memory;
+    TRY(hold_value(run, o, id, &group->id)); /* whoever meets it later finds it whole */
+    *out = t->latest = entry->group = group;
     t->group_count++;
     if (t->last)
-        t->last->next = *out;
+        t->last->next = group;
     else
-        t->first = *out;
-    t->last = *out;
-    return hold_value(run, o, id, &(*out)->id);
+        t->first = group;
+    t->last = group;
+    return STATUS_OK;
 }
 
 static struct accumulate_home home_of(struct pipeline_run *run, struct operator* o)
@@ -168,6 +170,7 @@ struct group_worker {
     struct together *together;
     struct arena *arena;
     struct pipeline_run *run;
+    bool has_failed; /* in the middle of a row: nothing of it counts */
 };
 
 static void note_first(struct group *group, uint64_t seq)
@@ -176,9 +179,8 @@ static void note_first(struct group *group, uint64_t seq)
         group->first_seq = seq;
 }
 
-static status take_row(void *owner, const struct document *stored, bytes document)
+static status group_row(struct group_worker *worker, const struct document *stored, bytes document)
 {
-    struct group_worker *worker = owner;
     struct operator* o = & worker->run->operators[0];
     bool is_exact = true;
 
@@ -192,17 +194,28 @@ static status take_row(void *owner, const struct document *stored, bytes documen
                     : status_of(UNSUPPORTED, "sums that are rounded depend on the order");
 }
 
+static status take_row(void *owner, const struct document *stored, bytes document)
+{
+    struct group_worker *worker = owner;
+    const status s = group_row(worker, stored, document);
+
+    worker->has_failed |= s.code != OK;
+    return s;
+}
+
 static status merge_group(struct together *together, struct group *from)
 {
     const struct accumulate_home home = home_of(together->run, together->all);
     const struct stage *stage = together->all->stage;
     struct group *group;
 
-    /* Rows that would have to wait on disk are not there any more. */
+    /* Rows that would have to wait on disk are not there any more. A larger table counts, too. */
+    TRY(grow(together->run, together->all));
     if (overflow_is_due(together->run, together->all))
         return pipeline_too_much(together->run, "Group");
     arena_reset(together->all->scratch);
     TRY(find_group(together->run, together->all, from->id, BYTES_NONE, &group));
+    ASSERT(group);
     /* Of ids that are equal in several types the first counts, and which was first is not known. */
     together->is_exact &= group->id.type == from->id.type &&
                           bytes_equal(group->id.raw, from->id.raw);
@@ -219,7 +232,8 @@ static status close_worker(void *owner)
     struct together *together = worker->together;
 
     for (struct group *group = worker->run->operators[0].groups->first;
-         group && together->is_exact && together->failure.code == OK; group = group->next)
+         group && !worker->has_failed && together->is_exact && together->failure.code == OK;
+         group = group->next)
         together->failure = merge_group(together, group);
     pipeline_close(worker->run);
     arena_close(worker->arena);

@@ -11,6 +11,7 @@ struct given {
     struct arena *arena;
     bytes rows[ROWS];
     size_t count, at;
+    bool is_gathered;
     char origin[16];
 };
 
@@ -52,6 +53,27 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* As several threads do it, with two workers that take turns. */
+static status gather_given(void *context, const struct gather *gather, bool *is_done_out)
+{
+    struct given *given = context;
+    void *workers[2];
+    status s = STATUS_OK;
+
+    for (size_t i = 0; i < 2; i++)
+        CHECK_OK(gather->open(gather->context, &workers[i]));
+    for (size_t i = 0; i < given->count && s.code == OK; i++) {
+        const struct document stored = { .seq = i + 1 };
+        s = gather->take(workers[i % 2], &stored, given->rows[i]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const status closed = gather->close(workers[i]);
+        s = s.code == OK ? closed : s;
+    }
+    *is_done_out = s.code == OK;
+    return STATUS_OK;
+}
+
 /* One line per row, with the origin, in order or sorted; "error N" if it fails. */
 static const char *ask(struct given *given, const char *text, size_t held_bytes, const char *disk,
                        bool is_ordered)
@@ -61,7 +83,8 @@ static const char *ask(struct given *given, const char *text, size_t held_bytes,
         .origin = origin_given,
         .context = given,
         .share = {held_bytes, BUDGET},
-        .disk = disk
+        .disk = disk,
+        .gather = given->is_gathered ? gather_given : NULL
     };
     struct cases cases = { .arena = given->arena };
     const struct pipeline *pipeline;
@@ -139,6 +162,25 @@ TEST(mongo_pipeline_spill, rows_on_disk_come_as_rows_in_memory_do)
         }
         arena_close(given.arena);
     }
+}
+
+/* A table that has to grow may be what does not fit. */
+TEST(mongo_pipeline_spill, groups_of_several_threads_come_as_those_of_one_whatever_fits)
+{
+    const char *pipeline = "[{\"$group\":{\"_id\":\"$_id\",\"n\":{\"$sum\":\"$s\"}}}]";
+    struct random random = random_seeded(1);
+    struct given given = { .arena = arena_open(BUDGET) };
+    char disk[256];
+
+    check_temp_dir(disk, sizeof(disk));
+    make_rows(&given, &random);
+    const char *want = ask(&given, pipeline, BUDGET, NULL, false);
+    given.is_gathered = true;
+    for (size_t held_bytes = 20000; held_bytes < 400000; held_bytes += 2000) {
+        const char *got = ask(&given, pipeline, held_bytes, disk, false);
+        CHECK_THAT(strcmp(got, want) == 0, "in %zu bytes: is %s", held_bytes, got);
+    }
+    arena_close(given.arena);
 }
 
 TEST(mongo_pipeline_spill, without_disk_use_there_is_error_292)
