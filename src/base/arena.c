@@ -1,7 +1,7 @@
 /* Arena: memory of one request, with a byte budget.
  *
- * A chain of blocks, newest first; pieces are cut from the newest one. Blocks double in size up to a
- * bound, a large piece gets a block of its own. The budget counts the bytes of pieces, not of blocks.
+ * A chain of blocks, newest first; pieces are cut from the newest one. Blocks double in size up to those
+ * that are kept for whoever needs one next (base/memory.h); a larger piece gets a block of its own. The budget counts the bytes of pieces, not of blocks.
  * Memory that was given back is poisoned under AddressSanitizer, so a stale pointer is found.
  *
  * Threads: none of its own; an arena belongs to one request at a time. */
@@ -33,7 +33,6 @@
 
 enum {
     BLOCK_BYTES_FIRST = 4096,
-    BLOCK_BYTES_MAX = 8 << 20,
     ALIGNMENT = 16,
 };
 
@@ -50,9 +49,12 @@ struct arena {
     size_t budget_bytes;
 };
 
+enum { BLOCK_BYTES_MAX = MEMORY_BLOCK_BYTES - (int)sizeof(struct block) };
+
 static struct block *block_open(struct block *older, size_t size)
 {
-    struct block *block = memory_take(sizeof(*block) + size);
+    struct block *block = size == BLOCK_BYTES_MAX ? memory_take_block()
+                                                  : memory_take(sizeof(*block) + size);
 
     if (!block)
         return NULL;
@@ -65,7 +67,10 @@ static struct block *block_open(struct block *older, size_t size)
 static void block_close(struct block *block)
 {
     UNPOISON(block->data, block->size);
-    memory_give(block);
+    if (block->size == BLOCK_BYTES_MAX)
+        memory_give_block(block);
+    else
+        memory_give(block);
 }
 
 struct arena *arena_open(size_t budget_bytes)

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,8 +15,9 @@
 enum {
     KEPT_BYTES = 4 << 20,
     APART_BYTES = 2 << 20,
-    LARGE_PAGE_BYTES = 2 << 20,
-    AHEAD_BYTES = 1 << 20
+    LARGE_PAGE_BYTES = MEMORY_BLOCK_BYTES,
+    AHEAD_BYTES = 1 << 20,
+    BLOCKS_KEPT = 24
 };
 
 /* The allocator makes heaps so that threads do not wait for each other, by default eight for each processor. Every one
@@ -116,6 +118,55 @@ void memory_give_untouched(void *piece, size_t size)
     if (piece)
         munmap(piece, size);
 }
+
+/* ---- blocks --------------------------------------------------------------------------------------- */
+
+/* tidy: global because it is a part of the system's allocator, which is one for all. */
+static struct {
+    pthread_mutex_t lock;
+    size_t count, least; /* now, and since they were tended to */
+    void *kept[BLOCKS_KEPT];
+} blocks = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void *memory_take_block(void)
+{
+    void *block = NULL;
+
+    pthread_mutex_lock(&blocks.lock);
+    if (blocks.count > 0)
+        block = blocks.kept[--blocks.count];
+    if (blocks.count < blocks.least)
+        blocks.least = blocks.count;
+    pthread_mutex_unlock(&blocks.lock);
+    return block ? block : take_apart(MEMORY_BLOCK_BYTES);
+}
+
+void memory_give_block(void *block)
+{
+    pthread_mutex_lock(&blocks.lock);
+    if (block && blocks.count < BLOCKS_KEPT) {
+        blocks.kept[blocks.count++] = block;
+        block = NULL;
+    }
+    pthread_mutex_unlock(&blocks.lock);
+    free(block);
+}
+
+void memory_tend_blocks(void)
+{
+    void *unwanted[BLOCKS_KEPT];
+
+    pthread_mutex_lock(&blocks.lock);
+    const size_t count = blocks.least;
+    blocks.count -= count;
+    memcpy(unwanted, blocks.kept + blocks.count, count * sizeof(*unwanted));
+    blocks.least = blocks.count;
+    pthread_mutex_unlock(&blocks.lock);
+    for (size_t i = 0; i < count; i++)
+        free(unwanted[i]);
+}
+
+/* ---- secrets -------------------------------------------------------------------------------------- */
 
 void *memory_take_secret(size_t size)
 {

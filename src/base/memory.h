@@ -25,6 +25,13 @@ void memory_give_wiping(void *piece);
 /* Zeroed memory for a large table that fills bit by bit: what was never touched costs nothing. */
 void *memory_take_untouched(size_t size);
 void memory_give_untouched(void *piece, size_t size);
+/* Blocks of MEMORY_BLOCK_BYTES, aligned to that, each a large page if the system has some. What is given back is kept for
+ * the next one, up to a bound, because a fresh block is filled with zeros by the system first. NULL without memory. */
+enum { MEMORY_BLOCK_BYTES = 2 << 20 };
+void *memory_take_block(void);
+void memory_give_block(void *block);
+/* Now and then: blocks that nobody has wanted since the last time go back to the system. */
+void memory_tend_blocks(void);
 /* Zeroed memory for a few secrets that live long, in pages of its own: no core dump has it, and it goes to no swap where
  * the system allows that. NULL without memory. Giving it back overwrites it. */
 void *memory_take_secret(size_t size);

@@ -13,7 +13,7 @@
 
 #include "base/crew.h"
 
-enum { TIMEKEEPER_MS = 250 };
+enum { TIMEKEEPER_MS = 250, TEND_EVERY = 8 };
 
 /* ---- format and state ----------------------------------------------------------------------------- */
 
@@ -149,9 +149,12 @@ static void *timekeeper_run(void *owner)
 {
     struct engine *engine = owner;
     bool has_failed = false; /* writes are stopped */
+    unsigned rounds = 0;
 
     while (worker_pause(&engine->timekeeper, TIMEKEEPER_MS)) {
         transactions_expire(engine);
+        if (++rounds % TEND_EVERY == 0)
+            memory_tend_blocks();
         time_ms ahead = atomic_load(&engine->stored_mark) - atomic_load(&engine->last_now_used);
         if (ahead < LIMIT_CLOCK_MARK_AHEAD_MS / 2 && !has_failed) /* the queue says why */
             has_failed = engine_store_clock(engine).code != OK;

@@ -172,6 +172,12 @@ static bool is_narrow(const struct hints *hints)
 
 /* ---- hints ---------------------------------------------------------------------------------------- */
 
+void hints_fetch(const struct hints *hints, uint64_t hash)
+{
+    if (hints)
+        __builtin_prefetch(bucket_of(hints, hash), 1);
+}
+
 bool hints_find(const struct hints *hints, uint64_t hash, struct hint *out)
 {
     const struct place *place = find_tag(hints, hash);

@@ -20,6 +20,8 @@ struct hint {
 };
 /* `hash` is of the collection and the key, see write_document_hash(). False: nothing is known. */
 bool hints_find(const struct hints *hints, uint64_t hash, struct hint *out);
+/* The hint is about to be kept or looked for: its place is somewhere in a large table, and comes nearer meanwhile. */
+void hints_fetch(const struct hints *hints, uint64_t hash);
 void hints_keep(struct hints *hints, uint64_t hash, const struct stamp *stamp);
 /* The document is about to go. */
 void hints_forget(struct hints *hints, uint64_t hash);

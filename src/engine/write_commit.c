@@ -285,6 +285,8 @@ status write_stamp(struct commit *commit, struct storage_batch *batch)
     TRY(settle_late_deaths(write, now));
     assign(write, now / 1000);
     for (struct document_change *change = write->changes; change; change = change->next) {
+        if (change->next)
+            hints_fetch(engine->hints, change->next->hash);
         if (!change->is_touched)
             continue;
         if (change->arrival_key) {

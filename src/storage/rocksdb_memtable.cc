@@ -5,12 +5,15 @@
  * comparisons for each step of a search and four for each level after every row, half of the instructions of an insert of
  * a thousand documents. Here one thread writes at a time (the commit queue, or the replay of the log), many read.
  *
- * A skip list: every row has a link to the next row, every fourth also one over about four rows, and so on. Rows come sorted
+ * A skip list: every row has a link to the next row, every second also one over about two rows, and so on. Rows come sorted
  * (rocksdb_steps.c), so the table remembers the path to the last one (the finger): a search climbs it only as far as it has
  * to. Keys are compared here, eight bytes at a time, in the order of RocksDB's default comparator, which all our spaces have: user key
  * ascending, then tag (sequence number and kind) descending.
  *
- * A row in memory, in one piece of the table's arena, 8-byte aligned (`node` points at the lowest link):
+ * A small table lies in the arena that RocksDB gives it. What comes behind the first SMALL_BYTES lies in blocks (base/memory.h): large
+ * pages, which the processor finds sooner, and which the next table gets as they are.
+ *
+ * A row in memory, in one piece, 8-byte aligned (`node` points at the lowest link):
  *
  *     link[height - 1] ... link[1] link[0]   length(varint32) user key  tag(8)   length(varint32) value
  *                                  ^ node    ^ entry, written by RocksDB between Allocate() and InsertKey()
@@ -34,6 +37,7 @@
 extern "C" {
 #define _Noreturn [[noreturn]] /* C's word, which is not one of C++ */
 #include "base/check.h"
+#include "base/memory.h"
 }
 
 /* Two classes that RocksDB hands to memory tables and whose headers are not installed: the one function and the first
@@ -55,11 +59,12 @@ class LookupKey
 
 namespace
 {
-constexpr long HEIGHT_MAX = 12; /* 4^12 rows */
-constexpr uint64_t BRANCHING = 4;
+constexpr long HEIGHT_MAX = 20; /* 2^20 rows */
+constexpr uint64_t BRANCHING = 2;
 constexpr uint64_t RANDOM_SEED = 0x9E3779B97F4A7C15;
 constexpr size_t TAG_BYTES = 8;
 constexpr size_t WORD_BYTES = 8;
+constexpr size_t SMALL_BYTES = 1 << 20;
 
 struct node;
 using link = std::atomic<node *>;
@@ -81,6 +86,25 @@ inline node *next_of(const node *n, long level)
 inline const char *entry_of(const node *n)
 {
     return reinterpret_cast<const char *>(n) + WORD_BYTES;
+}
+
+/* Rows lie all over the memory of a table, and waiting for them is most of a search: those that may be looked at next are fetched
+ * while others are compared. */
+inline void fetch_next(const node *n, long level)
+{
+    const node *next = next_of(n, level);
+
+    if (next != nullptr) {
+        __builtin_prefetch(&link_of(next, 2));
+        __builtin_prefetch(entry_of(next));
+    }
+}
+
+/* From the level on downwards. */
+inline void fetch_all_next(const node *n, long level)
+{
+    for (; level >= 0; level--)
+        fetch_next(n, level);
 }
 
 struct table_key {
@@ -157,6 +181,7 @@ class memtable final : public rocksdb::MemTableRep
 {
   public:
     explicit memtable(rocksdb::Allocator *allocator);
+    ~memtable() override;
 
     rocksdb::KeyHandle Allocate(const size_t len, char **buf) override;
     void Insert(rocksdb::KeyHandle handle) override;
@@ -174,12 +199,20 @@ class memtable final : public rocksdb::MemTableRep
   private:
     place find_from_finger(const table_key &key);
     long draw_height();
+    char *take_room(size_t size);
+    char *take_arena_room(size_t size);
+    bool take_block();
 
     link head_links[HEIGHT_MAX];
     std::atomic<long> height; /* of the highest row, at least 1 */
     /* The finger: on every level the last row before or at the one that came last, or the head. */
     const node *finger[HEIGHT_MAX];
     uint64_t random;
+
+    /* A block begins with a link to the one before. */
+    size_t arena_bytes;
+    char *block, *room, *room_end;
+    std::atomic<size_t> block_bytes;
 };
 
 /* RocksDB makes a new table known to others in ways that tools do not see, so everybody who comes here first loads the
@@ -191,7 +224,19 @@ memtable::memtable(rocksdb::Allocator *allocator) : MemTableRep(allocator)
         finger[level] = head();
     }
     random = RANDOM_SEED;
+    arena_bytes = 0;
+    block = room = room_end = nullptr;
+    block_bytes.store(0, std::memory_order_relaxed);
     height.store(1, std::memory_order_release);
+}
+
+memtable::~memtable()
+{
+    while (block != nullptr) {
+        char *last = block;
+        memcpy(&block, last, sizeof(block));
+        memory_give_block(last);
+    }
 }
 
 /* A row without an entry. */
@@ -200,7 +245,8 @@ inline const node *memtable::head() const
     return reinterpret_cast<const node *>(&head_links[HEIGHT_MAX - 1]);
 }
 
-/* A quarter of the rows is higher than one, a quarter of these higher than two, and so on. */
+/* Half of the rows are higher than one, half of these higher than two, and so on: with fewer links there would be more rows on
+ * the way to a key, and one that was not asked for in advance costs more than all other work of a search. */
 inline long memtable::draw_height()
 {
     long drawn = 1;
@@ -213,22 +259,54 @@ inline long memtable::draw_height()
     return drawn;
 }
 
-/* Until the row is inserted, its lowest link holds its height. Pieces of whole words stay aligned in RocksDB's arena; where they
- * do not, some bytes are lost. */
+/* Pieces of whole words stay aligned in RocksDB's arena; where they do not, some bytes are lost. */
+char *memtable::take_arena_room(size_t size)
+{
+    char *piece;
+
+    MemTableRep::Allocate(size, &piece);
+    if (reinterpret_cast<uintptr_t>(piece) % WORD_BYTES != 0) {
+        MemTableRep::Allocate(size + WORD_BYTES, &piece);
+        piece += WORD_BYTES - reinterpret_cast<uintptr_t>(piece) % WORD_BYTES;
+    }
+    arena_bytes += size;
+    return piece;
+}
+
+bool memtable::take_block()
+{
+    char *fresh = static_cast<char *>(memory_take_block());
+
+    if (fresh == nullptr)
+        return false;
+    memcpy(fresh, &block, sizeof(block));
+    block = fresh;
+    room = fresh + WORD_BYTES;
+    room_end = fresh + MEMORY_BLOCK_BYTES;
+    block_bytes.fetch_add(MEMORY_BLOCK_BYTES, std::memory_order_relaxed);
+    return true;
+}
+
+/* A large row would leave much of a block empty. */
+inline char *memtable::take_room(size_t size)
+{
+    if (arena_bytes < SMALL_BYTES || size > MEMORY_BLOCK_BYTES / 8)
+        return take_arena_room(size);
+    if (size > static_cast<size_t>(room_end - room) && !take_block())
+        return take_arena_room(size);
+    char *piece = room;
+    room += size;
+    return piece;
+}
+
+/* Until the row is inserted, its lowest link holds its height. */
 rocksdb::KeyHandle memtable::Allocate(const size_t len, char **buf)
 {
     (void)height.load(std::memory_order_acquire);
     const long drawn = draw_height();
     const size_t links_len = static_cast<size_t>(drawn) * WORD_BYTES;
-    const size_t size = links_len + (len + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
-    char *room;
 
-    MemTableRep::Allocate(size, &room);
-    if (reinterpret_cast<uintptr_t>(room) % WORD_BYTES != 0) {
-        MemTableRep::Allocate(size + WORD_BYTES, &room);
-        room += WORD_BYTES - reinterpret_cast<uintptr_t>(room) % WORD_BYTES;
-    }
-    *buf = room + links_len;
+    *buf = take_room(links_len + (len + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES) + links_len;
     node *row = reinterpret_cast<node *>(*buf - WORD_BYTES);
     for (long level = 0; level < drawn; level++)
         new (&link_of(row, level)) link;
@@ -272,8 +350,10 @@ inline place descend(const table_key &key, const node *at, long level, place beh
     while (level-- > 0) {
         const node *next;
         int order = 0;
-        while ((next = next_of(at, level)) != behind.from && (order = compare(next, key)) < 0)
+        while ((next = next_of(at, level)) != behind.from && (order = compare(next, key)) < 0) {
             at = next;
+            fetch_all_next(at, level);
+        }
         if (next != behind.from)
             behind = { nullptr, next, order == 0 };
         path_out[level] = at;
@@ -289,6 +369,8 @@ place memtable::find_from_finger(const table_key &key)
     place behind = { nullptr, nullptr, false };
     long level = 0;
 
+    for (long above = 0; above < top; above++)
+        fetch_next(finger[above], above);
     if (at == head() || compare(at, key) < 0) {
         for (; level < top; level++) {
             const node *next = next_of(finger[level], level);
@@ -341,10 +423,10 @@ void memtable::Get(const rocksdb::LookupKey &wanted, void *arg,
         at = next_of(at, 0);
 }
 
-/* Everything comes from the allocator, which counts by itself. */
+/* What comes from the allocator is counted there. */
 size_t memtable::ApproximateMemoryUsage()
 {
-    return 0;
+    return block_bytes.load(std::memory_order_relaxed);
 }
 
 /* ---- walking through it ---------------------------------------------------------------------------- */
