@@ -91,6 +91,26 @@ MUST_USE status document_write_begin(struct request *request, struct write_op *o
 MUST_USE status document_write(struct request *request, struct write_op *ops, size_t count,
                                enum write_mode mode);
 
+/* Several writes of one request, one behind the other: each is prepared by the caller while those before it are on
+ * their way to the disk, where another thread has the time for that. Each is a commit of its own, and they are
+ * carried out in their order. */
+struct write_train {
+    struct request *request;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t is_empty;
+    size_t under_way;
+};
+
+void write_train_open(struct write_train *train, struct request *request);
+/* As document_write_begin(), but outcomes are known only after the next write_train_wait(); until then the operations, and
+ * what they point at, must stay. */
+MUST_USE status write_train_add(struct write_train *train, struct write_op *ops, size_t count,
+                                enum write_mode mode);
+/* Until everything that was added is durable, or has failed. */
+void write_train_wait(struct write_train *train);
+/* Waits, too. */
+void write_train_close(struct write_train *train);
+
 /* ---- figures (exact, the dead left out; C-12) ------------------------------------------------------- */
 
 struct collection_figures {

@@ -661,9 +661,10 @@ status write_prepare(struct request *request, struct write_op *ops, size_t count
     return s;
 }
 
-status document_write_begin(struct request *request, struct write_op *ops, size_t count,
-                            enum write_mode mode, write_done *done, void *context)
+status write_begin(struct request *request, struct write_op *ops, size_t count,
+                   enum write_mode mode, enum committer committer, write_done *done, void *context)
 {
+    struct engine *engine = request->engine;
     struct write *write;
 
     TRY(write_prepare(request, ops, count, mode, &write));
@@ -675,10 +676,18 @@ status document_write_begin(struct request *request, struct write_op *ops, size_
     write->done = done;
     write->context = context;
     write->commit = (struct commit){ .stamp = write_stamp, .done = write_finish, .owner = write };
-    status s = commit_submit(request->engine->queue, &write->commit);
+    status s = committer == COMMIT_ASIDE
+                   ? commit_submit_aside(engine->queue, &write->commit, engine->crew)
+                   : commit_submit(engine->queue, &write->commit);
     if (s.code != OK)
         write_release(write);
     return s;
+}
+
+status document_write_begin(struct request *request, struct write_op *ops, size_t count,
+                            enum write_mode mode, write_done *done, void *context)
+{
+    return write_begin(request, ops, count, mode, COMMIT_HERE, done, context);
 }
 
 status document_write(struct request *request, struct write_op *ops, size_t count,

@@ -118,6 +118,12 @@ MUST_USE status table_put(struct table *table, uint64_t hash, bytes key, void *i
 MUST_USE status write_prepare(struct request *request, struct write_op *ops, size_t count,
                               enum write_mode mode, struct write **out);
 void write_release(struct write *write);
+/* Who writes it to the disk, if nobody does so at the moment: the caller, or a hand of the crew. */
+enum committer { COMMIT_HERE, COMMIT_ASIDE };
+/* As document_write_begin(). */
+MUST_USE status write_begin(struct request *request, struct write_op *ops, size_t count,
+                            enum write_mode mode, enum committer committer, write_done *done,
+                            void *context);
 uint64_t write_document_hash(const struct collection_state *state, bytes locator_key);
 bool write_is_unique(const struct collection *collection, const struct index_entry *entry);
 /* Is there another document that lives at the request's now and has the entry? Those that the write itself, or

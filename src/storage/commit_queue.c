@@ -7,7 +7,8 @@
  * The lead goes round. Who waits for a commit wants to go on with its own work when that is told, so when it has led
  * enough it hands the lead to a thread that sleeps for a commit of its own: of those that came in one round, the first,
  * which can be woken alone. Where nobody sleeps, because all others have gone away, and where the leader itself does
- * not wait for anything, it goes on until nothing waits.
+ * not wait for anything, it goes on until nothing waits. Who has more to do than to wait can ask a hand of the crew to lead
+ * (commit_submit_aside); that one hands the lead on like one that was told.
  *
  * Groups. As many commits as have gathered, those that come while others are stamped included, up to
  * LIMIT_GROUP_COMMITS and until LIMIT_GROUP_BYTES are reached. A commit goes alone if it is a barrier, if it has guards (one that fails must not take
@@ -44,6 +45,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/crew.h"
 #include "storage/storage.h"
 
 enum { REASON_BYTES = 1024, MESSAGE_ARENA_BYTES = 64 * 1024, BELLS = 8 };
@@ -90,7 +92,10 @@ struct commit_queue {
 
 struct waiting_commit;
 
-static void lead(struct commit_queue *queue, struct waiting_commit *own);
+/* Why a thread leads, and so when it may stop. */
+enum lead_reason { LEAD_ONE_OF_MANY, LEAD_OWN, LEAD_ASIDE };
+
+static void lead(struct commit_queue *queue, enum lead_reason reason, struct waiting_commit *own);
 
 /* ---- life ----------------------------------------------------------------------------------------- */
 
@@ -235,6 +240,16 @@ static status submit(struct commit_queue *queue, struct commit *commit,
     return STATUS_OK;
 }
 
+/* Mostly waiting for the disk, so marked as a wait; refused, it must be done all the same. */
+static void lead_marked(struct commit_queue *queue)
+{
+    const bool is_marked = block_begin();
+
+    lead(queue, LEAD_ONE_OF_MANY, NULL);
+    if (is_marked)
+        block_end();
+}
+
 status commit_submit(struct commit_queue *queue, struct commit *commit)
 {
     bool is_leader;
@@ -242,13 +257,25 @@ status commit_submit(struct commit_queue *queue, struct commit *commit)
     ASSERT(commit->stamp != NULL);
     ASSERT(commit->done != NULL);
     TRY(submit(queue, commit, NULL, &is_leader));
-    if (is_leader) {
-        /* Mostly waiting for the disk, so marked as a wait; refused, it must be done all the same. */
-        const bool is_marked = block_begin();
-        lead(queue, NULL);
-        if (is_marked)
-            block_end();
-    }
+    if (is_leader)
+        lead_marked(queue);
+    return STATUS_OK;
+}
+
+static void lead_aside(void *queue)
+{
+    lead(queue, LEAD_ASIDE, NULL);
+}
+
+status commit_submit_aside(struct commit_queue *queue, struct commit *commit, struct crew *crew)
+{
+    bool is_leader;
+
+    ASSERT(commit->stamp != NULL);
+    ASSERT(commit->done != NULL);
+    TRY(submit(queue, commit, NULL, &is_leader));
+    if (is_leader && !crew_lend(crew, lead_aside, queue))
+        lead_marked(queue);
     return STATUS_OK;
 }
 
@@ -325,7 +352,7 @@ static void wait_until_told(struct waiting_commit *waiting, bool is_leader)
         is_leader = true;
     }
     if (is_leader)
-        lead(waiting->queue, waiting);
+        lead(waiting->queue, LEAD_OWN, waiting);
     ASSERT(atomic_load(&waiting->state) == TOLD);
 }
 
@@ -381,11 +408,24 @@ static bool take_or_leave(struct commit_queue *queue)
     return goes_on;
 }
 
-/* The first that was taken and has a thread that can be woken alone; NULL if there is none, or if the leader is not through. */
-static struct waiting_commit *find_heir(const struct commit_queue *queue,
-                                        struct waiting_commit *own)
+static bool is_through(enum lead_reason reason, const struct waiting_commit *own)
 {
-    if (own == NULL || atomic_load(&own->state) != TOLD)
+    switch (reason) {
+    case LEAD_ONE_OF_MANY:
+        return false;
+    case LEAD_OWN:
+        return atomic_load(&own->state) == TOLD;
+    case LEAD_ASIDE:
+        return true;
+    }
+    return false;
+}
+
+/* The first that was taken and has a thread that can be woken alone; NULL if there is none, or if the leader is not through. */
+static struct waiting_commit *find_heir(const struct commit_queue *queue, enum lead_reason reason,
+                                        const struct waiting_commit *own)
+{
+    if (!is_through(reason, own))
         return NULL;
     if (queue->led_groups < LEAD_GROUPS && queue->led_bytes < LEAD_BYTES)
         return NULL;
@@ -409,7 +449,7 @@ static void hand_over(struct commit_queue *queue, struct waiting_commit *heir)
 }
 
 /* Whoever was told is woken when the next leader knows, which has more to do. */
-static void lead(struct commit_queue *queue, struct waiting_commit *own)
+static void lead(struct commit_queue *queue, enum lead_reason reason, struct waiting_commit *own)
 {
     _Atomic uint32_t *bells = queue->bells;
     struct sleepers sleepers;
@@ -419,7 +459,7 @@ static void lead(struct commit_queue *queue, struct waiting_commit *own)
     memset(sleepers.are_due, 0, sizeof(sleepers.are_due));
     queue->led_groups = queue->led_bytes = 0;
     while (heir == NULL && take_or_leave(queue)) {
-        heir = find_heir(queue, own);
+        heir = find_heir(queue, reason, own);
         if (heir != NULL) {
             hand_over(queue, heir);
         } else {

@@ -11,6 +11,7 @@
 #include "base/base.h"
 
 struct commit_queue;
+struct crew;
 struct storage;
 struct storage_batch;
 struct storage_guard;
@@ -57,6 +58,10 @@ void commit_queue_close(struct commit_queue *queue);
  * write. Commits that were queued behind the failed write get WRITES_STOPPED through `done`; those
  * in it get the storage's IO_ERROR or UNKNOWN_RESULT. */
 MUST_USE status commit_submit(struct commit_queue *queue, struct commit *commit);
+/* The same for who has more to do before it waits: if somebody has to lead, a free hand of the crew does (NULL: there
+ * is none), and the caller goes on at once. */
+MUST_USE status commit_submit_aside(struct commit_queue *queue, struct commit *commit,
+                                    struct crew *crew);
 /* Submits and waits until `done` has run (commit->done may be NULL here); returns the outcome. May lead until then, and
  * on for a while or until another one waits. Must not be called from stamp or done. */
 MUST_USE status commit_and_wait(struct commit_queue *queue, struct commit *commit);

@@ -1,13 +1,14 @@
 /* Insert: new documents, one or many.
  *
- * One document is handed to the commit and the worker goes on. Many go in commits of LIMIT_WRITE_COMMAND_COMMIT
- * documents. In order means: up to the first that fails, and nothing behind it. Such a commit is tried as a
- * whole; if it fails, the documents in front of the first failure are written again without it. Without an
+ * One document is handed to the commit and the worker goes on. Many go in lots, each a commit of its own that is on
+ * its way to the disk while the next lot is taken in; what is under way is waited for after LIMIT_WRITE_COMMAND_COMMIT
+ * documents, and when something fails. In order means: up to the first that fails, and nothing behind it. Such a lot is
+ * tried as a whole; if it fails, the documents in front of the first failure are written again without it. Without an
  * order every document stands for itself.
  *
  * What fails is told by its number in the command; the command itself succeeds all the same.
  *
- * Keeps: nothing is touched after the commit was queued. Start reading at serve_insert(). */
+ * Keeps: nothing is touched after the commit was queued, until it was waited for. Start reading at serve_insert(). */
 #include "front/mongo/insert.h"
 
 #include "front/mongo/handlers.h"
@@ -25,6 +26,8 @@ struct insertion {
     struct value *ids;
     size_t *numbers; /* of each operation, in the list */
     size_t count, room;
+    size_t sent;               /* of these, to be committed; those behind are the next lot */
+    struct write_train *train; /* NULL: everything is one lot */
     int64_t inserted;
     struct write_errors errors;
     struct arena *errors_memory; /* of many documents, whose own is given back with each commit */
@@ -72,87 +75,122 @@ static status reply_one(struct command *command)
 
 /* ---- many ------------------------------------------------------------------------------------------- */
 
+/* Documents that are committed while others are taken in. Rows that lie near each other are cheaper to write, so not few. */
+enum { LOT = 500 };
+
+static bool is_over(const struct insertion *insertion)
+{
+    return insertion->is_ordered && insertion->errors.count > 0;
+}
+
+static size_t lot_count(const struct insertion *insertion)
+{
+    return insertion->count - insertion->sent;
+}
+
+/* In the lot; `count` if there is none. */
 static size_t first_failure(const struct insertion *insertion)
 {
-    size_t at = 0;
+    size_t at = insertion->sent;
 
     while (at < insertion->count && insertion->ops[at].outcome.code == OK)
         at++;
     return at;
 }
 
-/* All or nothing, and one note for all, which only works if they follow each other in the list. */
-static status commit_whole(struct command *command, struct insertion *insertion)
+/* Whether the lot is written when this returns, or only on its way. What comes last has nothing to overlap with. */
+enum haste { WRITTEN, SENT };
+
+static status send(struct command *command, struct insertion *insertion, enum write_mode mode,
+                   enum haste haste)
 {
-    TRY(retry_note(command, &insertion->ops[0], insertion->numbers[0], insertion->count,
-                   BYTES_NONE));
-    TRY(document_write(&command->request, insertion->ops, insertion->count, WRITE_ALL_OR_NOTHING));
-    insertion->inserted += (int64_t)insertion->count;
+    struct write_op *ops = &insertion->ops[insertion->sent];
+    const size_t count = lot_count(insertion);
+
+    TRY(haste == SENT ? write_train_add(insertion->train, ops, count, mode)
+                      : document_write(&command->request, ops, count, mode));
+    insertion->sent = insertion->count;
     return STATUS_OK;
 }
 
-/* Each of the first `count` for itself, with a note of its own. */
-static status write_each(struct command *command, struct insertion *insertion, size_t count)
+/* All or nothing, and one note for all, which only works if they follow each other in the list. */
+static status send_whole(struct command *command, struct insertion *insertion, enum haste haste)
 {
-    for (size_t i = 0; i < count; i++)
+    const size_t first = insertion->sent;
+
+    TRY(retry_note(command, &insertion->ops[first], insertion->numbers[first], lot_count(insertion),
+                   BYTES_NONE));
+    return send(command, insertion, WRITE_ALL_OR_NOTHING, haste);
+}
+
+/* Each for itself, with a note of its own. */
+static status send_each(struct command *command, struct insertion *insertion, enum haste haste)
+{
+    for (size_t i = insertion->sent; i < insertion->count; i++)
         TRY(retry_note(command, &insertion->ops[i], insertion->numbers[i], 1, BYTES_NONE));
-    return document_write(&command->request, insertion->ops, count, WRITE_EACH);
+    return send(command, insertion, WRITE_EACH, haste);
+}
+
+/* Waits for all that was sent, and counts it; in order, up to the first that has failed. */
+static status settle(struct command *command, struct insertion *insertion)
+{
+    if (insertion->train)
+        write_train_wait(insertion->train);
+    for (size_t i = 0; i < insertion->sent && !is_over(insertion); i++)
+        TRY(note_outcome(command, insertion, i));
+    insertion->count = insertion->sent = 0;
+    return STATUS_OK;
 }
 
 /* Everything in front of the first failure; that one is noted. */
-static status commit_in_order(struct command *command, struct insertion *insertion)
+static status send_in_order(struct command *command, struct insertion *insertion, enum haste haste)
 {
-    status s = commit_whole(command, insertion);
+    status s = send_whole(command, insertion, haste);
 
     if (s.code == OK)
         return s;
-    size_t failed = first_failure(insertion);
+    const size_t failed = first_failure(insertion);
     if (failed == insertion->count)
         return s;
-    status why = insertion->ops[failed].outcome;
-    if (failed > 0) {
-        /* Each for itself: whoever wrote in between may have taken one of the ids. */
-        TRY(write_each(command, insertion, failed));
-        for (size_t i = 0; i < failed; i++) {
-            TRY(note_outcome(command, insertion, i));
-            if (insertion->errors.count > 0)
-                return STATUS_OK;
-        }
-    }
+    const status why = insertion->ops[failed].outcome;
+    insertion->count = failed;
+    /* Each for itself: whoever wrote in between may have taken one of the ids. */
+    if (lot_count(insertion) > 0)
+        TRY(send_each(command, insertion, WRITTEN));
+    TRY(settle(command, insertion));
+    if (is_over(insertion))
+        return STATUS_OK;
     insertion->ops[failed].outcome = why;
     return note_outcome(command, insertion, failed);
 }
 
 /* One note for all is cheaper than many, so that is tried first. */
-static status commit_each(struct command *command, struct insertion *insertion)
+static status send_in_no_order(struct command *command, struct insertion *insertion,
+                               enum haste haste)
 {
-    size_t last = insertion->count - 1;
-    bool is_row = insertion->numbers[last] - insertion->numbers[0] == last;
+    const size_t first = insertion->sent, last = insertion->count - 1;
+    const bool is_row = insertion->numbers[last] - insertion->numbers[first] == last - first;
 
-    if (command->is_retryable && is_row && commit_whole(command, insertion).code == OK)
+    if (command->is_retryable && is_row && send_whole(command, insertion, haste).code == OK)
         return STATUS_OK;
-    TRY(write_each(command, insertion, insertion->count));
-    for (size_t i = 0; i < insertion->count; i++)
-        TRY(note_outcome(command, insertion, i));
-    return STATUS_OK;
+    return send_each(command, insertion, haste);
+}
+
+static status send_lot(struct command *command, struct insertion *insertion, enum haste haste)
+{
+    if (lot_count(insertion) == 0)
+        return STATUS_OK;
+    return insertion->is_ordered ? send_in_order(command, insertion, haste)
+                                 : send_in_no_order(command, insertion, haste);
 }
 
 static status commit(struct command *command, struct insertion *insertion)
 {
-    status s = STATUS_OK;
-
-    if (insertion->count > 0)
-        s = insertion->is_ordered ? commit_in_order(command, insertion)
-                                  : commit_each(command, insertion);
-    insertion->count = 0;
-    if (s.code == OK && insertion->errors_memory)
+    TRY(send_lot(command, insertion, WRITTEN));
+    TRY(settle(command, insertion));
+    if (insertion->errors_memory)
         arena_release(command->arena, insertion->mark);
-    return s;
-}
-
-static bool is_over(const struct insertion *insertion)
-{
-    return insertion->is_ordered && insertion->errors.count > 0;
+    return STATUS_OK;
 }
 
 /* One document more; what cannot be stored is an error of its own. */
@@ -192,7 +230,10 @@ status insertion_add(struct command *command, struct insertion *insertion, size_
         return STATUS_OK;
     }
     TRY(take(command, insertion, number, document));
-    return insertion->count == insertion->room ? commit(command, insertion) : STATUS_OK;
+    if (insertion->count == insertion->room)
+        return commit(command, insertion);
+    return insertion->train && lot_count(insertion) == LOT ? send_lot(command, insertion, SENT)
+                                                           : STATUS_OK;
 }
 
 status insertion_end(struct command *command, struct insertion *insertion)
@@ -248,8 +289,13 @@ static status part_memory(struct command *command, struct insertion *insertion)
 static status insert_many(struct command *command, struct insertion *insertion,
                           struct argument_list *list)
 {
+    struct write_train train;
+
     TRY(part_memory(command, insertion));
+    write_train_open(&train, &command->request);
+    insertion->train = &train;
     status s = insert_all(command, insertion, list);
+    write_train_close(&train);
     arena_close(insertion->errors_memory);
     return s;
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/crew.h"
 #include "tests/unit/storage/fixture.h"
 
 enum { THREADS = 64 };
@@ -702,4 +703,75 @@ TEST(commit_queue, the_queue_may_be_closed_while_who_handed_over_the_lead_is_sti
     pthread_join(relay.runners[0].thread, NULL);
     CHECK_OK(relay.runners[0].outcome);
     relay_end(&relay);
+}
+
+/* ---- led aside -------------------------------------------------------------------------------------- */
+
+/* A commit that notes which thread told it. */
+struct aside {
+    struct commit commit;
+    struct fixture *f;
+    _Atomic bool is_told;
+    pthread_t told_by;
+};
+
+static status aside_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct aside *aside = commit->owner;
+
+    storage_put(aside->f->storage, batch, fixture_at(SPACE_ROWS), BYTES_LITERAL("aside"),
+                BYTES_LITERAL("a"));
+    return STATUS_OK;
+}
+
+static void aside_done(struct commit *commit, status outcome)
+{
+    struct aside *aside = commit->owner;
+
+    ASSERT(outcome.code == OK);
+    aside->told_by = pthread_self();
+    atomic_store(&aside->is_told, true);
+}
+
+static void submit_aside(struct fixture *f, struct commit_queue *queue, struct crew *crew,
+                         struct aside *aside)
+{
+    aside->f = f;
+    aside->commit = (struct commit){ .stamp = aside_stamp, .done = aside_done, .owner = aside };
+    CHECK_OK(commit_submit_aside(queue, &aside->commit, crew));
+}
+
+TEST(commit_queue, a_hand_of_the_crew_leads_for_who_has_more_to_do)
+{
+    const struct commit_queue_hooks hooks = { 0 };
+    struct crew *crew = crew_open(1);
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_MEMORY);
+    struct commit_queue *queue = commit_queue_open(f.storage, hooks, &f.log, &f.metrics);
+    for (int i = 0; i < 100; i++) {
+        struct aside aside = { 0 };
+        submit_aside(&f, queue, crew, &aside);
+        while (!atomic_load(&aside.is_told))
+            sched_yield();
+        CHECK(!pthread_equal(aside.told_by, pthread_self()) || i > 0);
+    }
+    commit_queue_close(queue);
+    crew_close(crew);
+    fixture_close(&f);
+}
+
+TEST(commit_queue, without_a_free_hand_who_submits_leads)
+{
+    const struct commit_queue_hooks hooks = { 0 };
+    struct aside aside = { 0 };
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_MEMORY);
+    struct commit_queue *queue = commit_queue_open(f.storage, hooks, &f.log, &f.metrics);
+    submit_aside(&f, queue, NULL, &aside);
+    CHECK(atomic_load(&aside.is_told));
+    CHECK(pthread_equal(aside.told_by, pthread_self()));
+    commit_queue_close(queue);
+    fixture_close(&f);
 }
