@@ -38,23 +38,20 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lbson-1.0 -lssl -lcrypto -lpcre2-8 -lidn -licui18n -licuuc)
 CPPFLAGS += $(PKG_CFLAGS)
 LDLIBS := $(PKG_LIBS) -lhttp_parser -lstemmer -lsnappy -lzstd -llz4 -lxxhash -lz -lbidgcc000 -lmpfr -lpthread -lm
-# RocksDB from its archive where speed counts: as a shared library it fetches its per-thread counters
-# through a call at every key comparison, a sixth of all instructions of an insert. librocksdb-dev
-# brings what the archive needs; the C++ library is named by its file, because only g++ brings the
-# usual link. Under the sanitizers the shared library, whose own memory and locks can be told apart.
-ROCKSDB_ARCHIVE := -l:librocksdb.a -lsnappy -llz4 -lzstd -lbz2 -lz -lgflags -l:libstdc++.so.6 -ldl
-# The archive's checksum is replaced by that of src/storage/rocksdb_crc.c, which has to be asked for by name
-# because our own library stands in front of the archive.
-ROCKSDB_CRC := _ZN7rocksdb6crc32c6ExtendEjPKcm
-# The same for the call by which it removes files: src/storage/rocksdb_unlink.c.
-# And for that by which it rewrites files when a snapshot is released: src/storage/rocksdb_rewrite.c.
-ROCKSDB_OLDEST := _ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm
-ROCKSDB_WRAPPED := $(ROCKSDB_CRC) $(ROCKSDB_OLDEST) unlink
-# RocksDB's tables of virtual functions are full of addresses to set when the program starts; packed, the list of
-# them is shorter by 0.36 MB.
-ROCKSDB_release := -Wl,-z,pack-relative-relocs \
-    $(foreach name,$(ROCKSDB_WRAPPED),-Wl,--wrap=$(name) -Wl,--undefined=__wrap_$(name)) $(ROCKSDB_ARCHIVE)
+# RocksDB as Debian's shared library, which keeps the program small. The C++ library is named by its file, because only
+# g++ brings the usual link.
 ROCKSDB_SHARED := -lrocksdb -l:libstdc++.so.6
+# Functions of which the program has its own, which the loader then gives to the library as well: its checksum
+# (src/storage/rocksdb_crc.c), the call by which it removes files (src/storage/rocksdb_unlink.c) and that by which it rewrites files when a
+# snapshot is released (src/storage/rocksdb_rewrite.c). The linker exports a name that the library asks for;
+# tests/unit/storage/replaced.c tells when the library does not ask any more. Not under the sanitizers, which cannot tell what
+# the library has ordered by its own means.
+ROCKSDB_REPLACED := _ZN7rocksdb6crc32c6ExtendEjPKcm=rocksdb_crc_extend unlink=rocksdb_unlink \
+    _ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm=rocksdb_update_oldest
+# All addresses are looked up at the start, and those inside the program are listed in short.
+ROCKSDB_release := -Wl,-z,now -Wl,-z,pack-relative-relocs \
+    $(foreach pair,$(ROCKSDB_REPLACED),-Wl,--defsym=$(pair) -Wl,--undefined=$(lastword $(subst =, ,$(pair)))) \
+    $(ROCKSDB_SHARED)
 ROCKSDB_coverage := $(ROCKSDB_SHARED)
 ROCKSDB_asan := $(ROCKSDB_SHARED)
 ROCKSDB_ubsan := $(ROCKSDB_SHARED)

@@ -112,6 +112,7 @@ static status to_long(struct formula_run *run, struct value value, struct value 
 
 static status to_real(struct formula_run *run, struct value value, const char *name, double *out)
 {
+    *out = 0;
     if (value_is_number(value))
         *out = value_as_double(value);
     else if (value.type == VALUE_BOOL)

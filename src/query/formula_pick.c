@@ -95,6 +95,7 @@ static status take_some(const struct formula *call, struct formula_run *run, con
     struct value wanted, input;
     int64_t count;
 
+    *count_out = 0;
     TRY(formula_argument(call, run, 0, &wanted));
     if (!value_as_int64(wanted, &count))
         return formula_refuse(run, 5787902, "%s: 'n' must be a whole number, but is %s", name,

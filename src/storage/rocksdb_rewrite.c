@@ -7,13 +7,16 @@
  *
  * A view can have kept alive no more rows than were written while it was open, deleted ranges aside. So RocksDB hears of
  * the end of a view only if those were many, or a range was deleted; what the others have kept goes with the next compaction
- * that comes by. Where RocksDB is linked from its archive, the linker lets its call end here (mk/flags.mk); the shared
- * library, under the sanitizers, goes on as it was.
+ * that comes by. The program has a function of the name that the library calls (mk/flags.mk), and what the program has comes
+ * first for the loader; under the sanitizers the library goes on as it was.
  *
  * Threads: any. */
 #include "storage/rocksdb_rewrite.h"
 
+#include <dlfcn.h>
+
 #include "storage/rocksdb_raw.h"
+#include "storage/rocksdb_replaced.h"
 
 /* Rows that were written while a view was open: some thousandths of what a compaction reads. */
 enum { ROWS_MANY = 4096 };
@@ -21,14 +24,21 @@ enum { ROWS_MANY = 4096 };
 /* tidy: global because the call comes back from within RocksDB, on the thread that has released a snapshot */
 static _Thread_local bool is_worth;
 
-/* rocksdb::VersionStorageInfo::UpdateOldestSnapshot(unsigned long), as the linker names both. */
-void __real__ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm(void *files, uint64_t oldest);
-void __wrap__ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm(void *files, uint64_t oldest);
+typedef void update_function(void *files, uint64_t oldest);
 
-void __wrap__ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm(void *files, uint64_t oldest)
+/* RocksDB's own: looked up each time, because it is seldom worth it. */
+static void update_really(void *files, uint64_t oldest)
+{
+    update_function *next = (update_function *)dlsym(RTLD_NEXT, ROCKSDB_NAME_OF_UPDATE_OLDEST);
+
+    ASSERT(next != NULL);
+    next(files, oldest);
+}
+
+void rocksdb_update_oldest(void *files, uint64_t oldest)
 {
     if (is_worth)
-        __real__ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm(files, oldest);
+        update_really(files, oldest);
 }
 
 bool rewrite_is_worth(struct rocksdb_storage *rocks, const struct raw_view *view)

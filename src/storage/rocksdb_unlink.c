@@ -1,17 +1,27 @@
 /* RocksDB, removing files: they go to the trash.
  *
  * RocksDB removes what it does not need any more on whatever thread finds out, also on those that others wait for.
- * Where it is linked from its archive, the linker lets its calls of unlink() end here (mk/flags.mk), and so do ours;
- * the shared library, under the sanitizers, goes on removing by itself.
+ * The program has an unlink() of its own (mk/flags.mk), and what the program has comes first for the loader, so the library's
+ * calls end here, and so do ours; under the sanitizers the library goes on removing by itself.
  *
  * Threads: any. */
+#include <dlfcn.h>
+
+#include "storage/rocksdb_replaced.h"
 #include "storage/rocksdb_trash.h"
 
-/* As the linker names both. */
-int __real_unlink(const char *path);
-int __wrap_unlink(const char *path);
+typedef int unlink_function(const char *path);
 
-int __wrap_unlink(const char *path)
+/* That of the system, or of whoever stands between: looked up each time, because files go seldom. */
+static int unlink_really(const char *path)
 {
-    return trash_take(path) ? 0 : __real_unlink(path);
+    unlink_function *next = (unlink_function *)dlsym(RTLD_NEXT, ROCKSDB_NAME_OF_UNLINK);
+
+    ASSERT(next != NULL);
+    return next(path);
+}
+
+int rocksdb_unlink(const char *path)
+{
+    return trash_take(path) ? 0 : unlink_really(path);
 }

@@ -73,6 +73,7 @@ static status scan_digits(struct arena *arena, struct scan *s, size_t *count_out
 {
     size_t start = s->at;
 
+    *count_out = 0;
     if (!is_digit(peek(s)))
         return json_expected(arena, s->text, s->at, "a digit");
     for (; is_digit(peek(s)); s->at++) {

@@ -111,6 +111,7 @@ static void patch_length(struct reading *r, size_t at, size_t len)
 
 static status begin_container(struct reading *r, size_t *start_out)
 {
+    *start_out = 0;
     r->at++;
     if (++r->depth > LIMIT_NESTING_DEPTH)
         return status_fail(r->arena, TOO_LARGE, "JSON offset %zu: nested deeper than %d levels",

@@ -118,7 +118,7 @@ static status narrow(struct command *command, struct value projection, bytes *ou
     narrowing.in_begun = document_begin(&narrowing.in);
     narrowing.out_begun = document_begin(&narrowing.out);
     if (projection.type == VALUE_DOCUMENT)
-        TRY(read_projection(&narrowing, BYTES_NONE, value_document(projection), 0));
+        TRY(read_projection(&narrowing, BYTES_LITERAL(""), value_document(projection), 0));
     if (narrowing.in_count > 0 && narrowing.out_count > 0)
         return command_fail(command, narrowing.in_count ? 31253 : 31254,
                             "'wildcardProjection' cannot both take fields in and leave others out");

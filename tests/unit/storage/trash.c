@@ -1,6 +1,7 @@
 /* Files that RocksDB removes: moved aside first, shortened later, and by whom not. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -187,3 +188,57 @@ TEST(storage, rocksdb_lets_files_go_while_others_are_still_being_shortened)
     CHECK(size_of(&f, "dropped/900001.sst") > 0);
     fixture_close(&f);
 }
+
+/* The variants with slow checks and ThreadSanitizer leave the library alone (mk/flags.mk). */
+#if !defined(MAYFLY_SLOW_CHECKS) && !defined(__SANITIZE_THREAD__)
+
+/* The name of the only table. */
+static void find_table(const struct fixture *f, char name_out[NAME_MAX + 1])
+{
+    const struct dirent *entry;
+    int count = 0;
+
+    DIR *directory = opendir(f->path);
+    CHECK(directory != NULL);
+    while ((entry = readdir(directory)) != NULL) {
+        if (strstr(entry->d_name, ".sst") != NULL && ++count == 1)
+            snprintf(name_out, NAME_MAX + 1, "%s", entry->d_name);
+    }
+    closedir(directory);
+    CHECK_EQ(count, 1, "");
+}
+
+/* One row that cannot be compressed, in a table below the first level, where whole tables can be dropped. */
+static void write_large_table(struct fixture *f)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    struct random random = random_seeded(1);
+    uint8_t *value = memory_take(LARGE_FILE_BYTES);
+
+    for (size_t i = 0; i < LARGE_FILE_BYTES; i++)
+        value[i] = (uint8_t)random_next(&random);
+    storage_put(f->storage, f->batch, fixture_at(SPACE_BODIES), BYTES_LITERAL("a"),
+                bytes_of(value, LARGE_FILE_BYTES));
+    fixture_commit(f);
+    memory_give(value);
+    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], NULL, 0, NULL, 0);
+}
+
+TEST(storage, rocksdb_drops_the_files_that_it_removes_itself)
+{
+    struct fixture f;
+    char name[NAME_MAX + 1], dropped[NAME_MAX + 16];
+
+    fixture_open_and_stop_trash(&f);
+    write_large_table(&f);
+    find_table(&f, name);
+    CHECK_OK(storage_drop_range(f.storage, fixture_at(SPACE_BODIES), BYTES_NONE, BYTES_NONE));
+    trash_let_go_now(rocksdb_of(f.storage));
+    while (size_of(&f, name) >= 0)
+        sched_yield();
+    snprintf(dropped, sizeof(dropped), "dropped/%s", name);
+    CHECK(size_of(&f, dropped) >= LARGE_FILE_BYTES);
+    fixture_close(&f);
+}
+
+#endif

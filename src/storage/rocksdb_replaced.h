@@ -1,0 +1,19 @@
+/* Functions that the shared library of RocksDB calls instead of its own and of the system's; mk/flags.mk gives them the
+ * names by which it asks. */
+#ifndef STORAGE_ROCKSDB_REPLACED_H
+#define STORAGE_ROCKSDB_REPLACED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the library calls them: rocksdb::crc32c::Extend(unsigned, const char *, unsigned long) and
+ * rocksdb::VersionStorageInfo::UpdateOldestSnapshot(unsigned long), as C++ spells them. */
+#define ROCKSDB_NAME_OF_CRC_EXTEND "_ZN7rocksdb6crc32c6ExtendEjPKcm"
+#define ROCKSDB_NAME_OF_UPDATE_OLDEST "_ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm"
+#define ROCKSDB_NAME_OF_UNLINK "unlink"
+
+uint32_t rocksdb_crc_extend(uint32_t so_far, const char *data, size_t len);
+void rocksdb_update_oldest(void *files, uint64_t oldest);
+int rocksdb_unlink(const char *path);
+
+#endif
