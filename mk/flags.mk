@@ -43,11 +43,13 @@ LDLIBS := $(PKG_LIBS) -lhttp_parser -lstemmer -lsnappy -lzstd -llz4 -lxxhash -lz
 ROCKSDB_SHARED := -lrocksdb -l:libstdc++.so.6
 # Functions of which the program has its own, which the loader then gives to the library as well: its checksum
 # (src/storage/rocksdb_crc.c), the call by which it removes files (src/storage/rocksdb_unlink.c) and that by which it rewrites files when a
-# snapshot is released (src/storage/rocksdb_rewrite.c). The linker exports a name that the library asks for;
+# snapshot is released (src/storage/rocksdb_rewrite.c), and that by which it hashes what it reads from its log
+# (src/storage/rocksdb_memtable.cc). The linker exports a name that the library asks for;
 # tests/unit/storage/replaced.c tells when the library does not ask any more. Not under the sanitizers, which cannot tell what
 # the library has ordered by its own means.
 ROCKSDB_REPLACED := _ZN7rocksdb6crc32c6ExtendEjPKcm=rocksdb_crc_extend unlink=rocksdb_unlink \
-    _ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm=rocksdb_update_oldest
+    _ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm=rocksdb_update_oldest \
+    _ZN7rocksdb18WriteBatchInternal20UpdateProtectionInfoEPNS_10WriteBatchEmPm=rocksdb_leave_unhashed
 # All addresses are looked up at the start, and those inside the program are listed in short.
 ROCKSDB_release := -Wl,-z,now -Wl,-z,pack-relative-relocs \
     $(foreach pair,$(ROCKSDB_REPLACED),-Wl,--defsym=$(pair) -Wl,--undefined=$(lastword $(subst =, ,$(pair)))) \

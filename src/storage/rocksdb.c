@@ -12,6 +12,8 @@
 #include "storage/directory.h"
 #include "storage/rocksdb_ahead.h"
 #include "storage/rocksdb_graves.h"
+#include "storage/rocksdb_log.h"
+#include "storage/rocksdb_memtable.h"
 #include "storage/rocksdb_raw.h"
 #include "storage/rocksdb_trash.h"
 
@@ -124,12 +126,13 @@ static struct rocksdb_storage *rocks_make(const struct storage_options *options)
 }
 
 /* RocksDB's own text, or NULL. */
-static char *open_database(struct rocksdb_storage *rocks, enum log_recovery recovery)
+static char *open_database(struct rocksdb_storage *rocks)
 {
     const rocksdb_options_t *const *each = (const rocksdb_options_t *const *)rocks->options;
     char *error = NULL;
 
-    rocksdb_options_set_recovery(rocks, recovery);
+    for (int i = 0; i < SPACE_COUNT; i++)
+        rocksdb_memtable_collect(rocks->options[i], true);
     if (rocks->is_read_only)
         rocks->db = rocksdb_open_for_read_only_column_families(rocks->options[0], rocks->path,
                                                                SPACE_COUNT, rocksdb_space_names,
@@ -137,22 +140,49 @@ static char *open_database(struct rocksdb_storage *rocks, enum log_recovery reco
     else
         rocks->db = rocksdb_open_column_families(rocks->options[0], rocks->path, SPACE_COUNT,
                                                  rocksdb_space_names, each, rocks->spaces, &error);
+    for (int i = 0; i < SPACE_COUNT; i++)
+        rocksdb_memtable_collect(rocks->options[i], false);
     return error;
 }
 
-/* Strictly first; with a damaged log, up to the damage and with a warning (see rocksdb_options.c). */
+static char *open_strictly(struct rocksdb_storage *rocks, const struct logs_left *left)
+{
+    const uint64_t kept_log_bytes = left->is_synced && !rocks->is_read_only ? left->bytes : 0;
+
+    rocksdb_options_set_recovery(rocks, RECOVERY_STRICT, kept_log_bytes);
+    char *error = open_database(rocks);
+    if (error == NULL && kept_log_bytes > 0)
+        error = rocksdb_options_end_recovery(rocks, kept_log_bytes);
+    return error;
+}
+
+static char *open_up_to_damage(struct rocksdb_storage *rocks, const char *damage)
+{
+    rocksdb_options_set_recovery(rocks, RECOVERY_UP_TO_DAMAGE, 0);
+    char *error = open_database(rocks);
+    if (error == NULL && rocks->log != NULL)
+        log_event(rocks->log, LOG_WARNING, "storage_log_damaged",
+                  "kept=\"everything before the damage\" path=%s error=\"%s\"", rocks->path,
+                  damage);
+    return error;
+}
+
+/* Strictly first, unless that is known to fail; with a damaged log, up to the damage and with a warning (see
+ * rocksdb_options.c). */
 static status open_or_recover(struct rocksdb_storage *rocks, struct arena *arena)
 {
-    char *error = open_database(rocks, RECOVERY_STRICT);
+    const struct logs_left left = logs_look(rocks);
+    char *error;
 
-    if (error != NULL && rocksdb_error_code(error) == CORRUPT) {
-        char *strict_error = error;
-        error = open_database(rocks, RECOVERY_UP_TO_DAMAGE);
-        if (error == NULL && rocks->log != NULL)
-            log_event(rocks->log, LOG_WARNING, "storage_log_damaged",
-                      "kept=\"everything before the damage\" path=%s error=\"%s\"", rocks->path,
-                      strict_error);
-        rocksdb_free(strict_error);
+    if (left.is_cut)
+        error = open_up_to_damage(rocks, "the last record of the log was cut off");
+    else {
+        error = open_strictly(rocks, &left);
+        if (error != NULL && rocks->db == NULL && rocksdb_error_code(error) == CORRUPT) {
+            char *strict_error = error;
+            error = open_up_to_damage(rocks, strict_error);
+            rocksdb_free(strict_error);
+        }
     }
     if (error == NULL)
         return STATUS_OK;

@@ -21,14 +21,14 @@
  * Threads: the committing one; pausing by any. Start reading at ahead_prepare(). */
 #include "storage/rocksdb_ahead.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "storage/rocksdb_log.h"
 
 enum {
     STRETCH_BYTES = 256 << 10,
@@ -42,17 +42,6 @@ enum {
 };
 
 static const uint8_t zeros[PAGE_BYTES];
-
-/* The number in NNNNNN.log, or 0. */
-static uint64_t log_number(const char *name)
-{
-    char *end;
-
-    if (!isdigit((unsigned char)name[0]))
-        return 0;
-    const uint64_t number = strtoull(name, &end, 10);
-    return strcmp(end, ".log") == 0 ? number : 0;
-}
 
 /* The newest log, opened for writing, or -1. It is not kept open: what RocksDB deletes would stay on the disk for as
  * long as somebody has it open. */

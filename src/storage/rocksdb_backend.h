@@ -12,6 +12,7 @@
  *     rocksdb_write.c     batches and commits
  *     rocksdb_steps.c     what a batch does, in the order of keys
  *     rocksdb_memtable.cc where RocksDB keeps rows until they are flushed, in C++
+ *     rocksdb_log.c       what a process left in the log
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
  *     rocksdb_space.c     giving space back, and how much there is
  *     rocksdb_trash.c     files leave the disk in the background (rocksdb_unlink.c)
@@ -94,9 +95,12 @@ status_code rocksdb_error_code(const char *error);
 
 void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_options *options);
 void rocksdb_options_release(struct rocksdb_storage *rocks);
-/* How a damaged end of the write-ahead log is met: see rocksdb_options.c. */
+/* How a damaged end of the write-ahead log is met, and whether what is read from it stays in memory at first (not, if 0 bytes
+ * are to be kept): see rocksdb_options.c. The second is called when the database is open; RocksDB's text, or NULL. */
 enum log_recovery { RECOVERY_STRICT, RECOVERY_UP_TO_DAMAGE };
-void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recovery recovery);
+void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recovery recovery,
+                                  uint64_t kept_log_bytes);
+char *rocksdb_options_end_recovery(struct rocksdb_storage *rocks, uint64_t kept_log_bytes);
 
 /* Owned by the options they are given to. */
 rocksdb_mergeoperator_t *rocksdb_counters_operator(void);

@@ -158,7 +158,8 @@ static status list_files(const struct raw_shelf *shelf, struct raw_files *list,
 /* NULL if not every write is known, or if the arrangement was another one in the meantime. */
 static struct raw_files *make_list(struct raw_shelf *shelf, uint64_t arrangement)
 {
-    struct graves_seen *graves = graves_look(shelf->graves); /* before the files are listed */
+    /* Both before the files are listed. */
+    struct graves_seen *graves = raw_past_is_in_files(shelf) ? graves_look(shelf->graves) : NULL;
     struct arena *arena = graves ? arena_open(LIST_BYTES_MAX) : NULL;
     struct raw_files *list;
 

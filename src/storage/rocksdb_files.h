@@ -42,6 +42,8 @@ struct raw_shelf {
     enum storage_space space;
     struct graves
         *graves; /* late writes; NULL if it is read only, or nobody reads the files of this space */
+    /* Deletions that the graves do not know may be in memory still: those that were read from the log. */
+    _Atomic bool has_past;
     /* Rows that were written since the last turn of the graves, and when it was last asked whether it is time for one;
      * the committing thread's, see raw_turn(). */
     uint64_t written, asked_at;

@@ -18,21 +18,30 @@
  *     link[height - 1] ... link[1] link[0]   length(varint32) user key  tag(8)   length(varint32) value
  *                                  ^ node    ^ entry, written by RocksDB between Allocate() and InsertKey()
  *
+ * After a crash the log is read from its beginning to its end, and nobody looks at a row before that. A search for each row
+ * would be a third of such a start, most of it waiting for memory. So tables that are made while the log is read only
+ * collect rows, and sort them once, when somebody looks for the first time or writes after that: the first flush, mostly.
+ *
  * Keeps: a row is complete before the first link to it is stored (release), and is read behind a link only (acquire); rows
  * neither move nor go before the whole table does. No two rows have the same key and tag.
- * Threads: Allocate() and the inserts belong to one thread at a time, everything else to any thread at any time.
+ * Threads: Allocate() and the inserts belong to one thread at a time, everything else to any thread at any time; but while a
+ * table collects, all of it belongs to the thread that opens the database.
  * Start reading at memtable::InsertKey(). */
 #include "storage/rocksdb_memtable.h"
 
 #include <rocksdb/memtablerep.h>
-#include <rocksdb/utilities/object_registry.h>
+#include <rocksdb/options.h>
+#include <rocksdb/status.h>
+#include <rocksdb/write_batch.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
-#include <string>
+#include <vector>
 
 extern "C" {
 #define _Noreturn [[noreturn]] /* C's word, which is not one of C++ */
@@ -60,6 +69,7 @@ class LookupKey
 namespace
 {
 constexpr long HEIGHT_MAX = 20; /* 2^20 rows */
+constexpr long COLLECTING = 0;
 constexpr uint64_t BRANCHING = 2;
 constexpr uint64_t RANDOM_SEED = 0x9E3779B97F4A7C15;
 constexpr size_t TAG_BYTES = 8;
@@ -169,6 +179,105 @@ inline int compare(const node *n, const table_key &key)
     return compare(key_of_entry(entry_of(n)), key);
 }
 
+/* ---- sorting many rows ----------------------------------------------------------------------------- */
+
+/* The word is a part of the key as a number that sorts like it, so that most comparisons look at nothing else. */
+struct ranked_row {
+    uint64_t word;
+    node *row;
+};
+
+using ranked_rows = std::vector<ranked_row>::iterator;
+
+constexpr ptrdiff_t FEW_ROWS = 16;
+constexpr ptrdiff_t ROWS_AHEAD = 12; /* so far ahead memory is asked for */
+
+inline table_key key_of(const ranked_row &ranked)
+{
+    return key_of_entry(entry_of(ranked.row));
+}
+
+inline void ask_for(ranked_rows at, ranked_rows end)
+{
+    if (end - at > ROWS_AHEAD)
+        __builtin_prefetch(at[ROWS_AHEAD].row);
+}
+
+/* How many bytes all keys begin with; that it is at least `known` is known. */
+size_t shared_len(ranked_rows begin, ranked_rows end, size_t known)
+{
+    const table_key first = key_of(*begin);
+    size_t shared = first.user_len;
+
+    for (ranked_rows at = begin; at != end && shared > known; ++at) {
+        ask_for(at, end);
+        const table_key key = key_of(*at);
+        size_t len = known;
+        while (len < shared && len < key.user_len && key.data[len] == first.data[len])
+            len++;
+        shared = len;
+    }
+    return shared;
+}
+
+/* The eight bytes of the key from there on, with zeros behind its end. */
+inline uint64_t word_at(const table_key &key, size_t at)
+{
+    const size_t len = key.user_len - at;
+    const uint64_t word = be64toh(load_word(key.data + at)); /* the tag follows */
+
+    return len >= WORD_BYTES ? word : len == 0 ? 0 : word >> 8 * (8 - len) << 8 * (8 - len);
+}
+
+inline bool is_word_before(const ranked_row &a, const ranked_row &b)
+{
+    return a.word < b.word;
+}
+
+inline bool is_key_before(const ranked_row &a, const ranked_row &b)
+{
+    return compare(key_of(a), key_of(b)) < 0;
+}
+
+void sort_rows(ranked_rows begin, ranked_rows end, size_t known);
+
+/* Rows whose keys have the same `known` bytes, unless they are shorter and only look like it with zeros behind. */
+inline void sort_run(ranked_rows begin, ranked_rows end, size_t known)
+{
+    bool are_long = end - begin >= FEW_ROWS;
+
+    for (ranked_rows at = begin; at != end && are_long; ++at) {
+        ask_for(at, end);
+        are_long = key_of(*at).user_len >= known;
+    }
+    if (are_long)
+        sort_rows(begin, end, known);
+    else
+        std::sort(begin, end, is_key_before);
+}
+
+/* By the eight bytes behind those that all have in common, and again where these are the same; by the tag if all have one key.
+ * Every round is at least eight bytes farther in the keys. */
+void sort_rows(ranked_rows begin, ranked_rows end, size_t known)
+{
+    const size_t shared = shared_len(begin, end, known);
+    bool have_one_key = true;
+
+    for (ranked_rows at = begin; at != end; ++at) {
+        const table_key key = key_of(*at);
+        have_one_key = have_one_key && key.user_len == shared;
+        at->word = word_at(key, shared);
+    }
+    for (ranked_rows at = begin; at != end && have_one_key; ++at)
+        at->word = ~tag_of(key_of(*at));
+    std::sort(begin, end, is_word_before);
+    for (ranked_rows run = begin, next; run != end && !have_one_key; run = next) {
+        for (next = run; next != end && next->word == run->word;)
+            ++next;
+        sort_run(run, next, shared + WORD_BYTES);
+    }
+}
+
 /* ---- the table ------------------------------------------------------------------------------------- */
 
 /* The two sides of a place between rows, and whether the row behind it is the one that was looked for. */
@@ -180,7 +289,7 @@ struct place {
 class memtable final : public rocksdb::MemTableRep
 {
   public:
-    explicit memtable(rocksdb::Allocator *allocator);
+    memtable(rocksdb::Allocator *allocator, const std::atomic<bool> &is_collecting);
     ~memtable() override;
 
     rocksdb::KeyHandle Allocate(const size_t len, char **buf) override;
@@ -202,9 +311,16 @@ class memtable final : public rocksdb::MemTableRep
     char *take_room(size_t size);
     char *take_arena_room(size_t size);
     bool take_block();
+    long height_in_order() const;
+    void put_in_order();
+    void link_sorted(const std::vector<ranked_row> &rows);
 
     link head_links[HEIGHT_MAX];
-    std::atomic<long> height; /* of the highest row, at least 1 */
+    std::atomic<long>
+        height; /* of the highest row, at least 1; COLLECTING: nothing is linked yet */
+    const std::atomic<bool> &is_collecting; /* of the factory */
+    std::vector<ranked_row> collected;
+    std::mutex order_lock; /* while `collected` becomes a list */
     /* The finger: on every level the last row before or at the one that came last, or the head. */
     const node *finger[HEIGHT_MAX];
     uint64_t random;
@@ -217,7 +333,8 @@ class memtable final : public rocksdb::MemTableRep
 
 /* RocksDB makes a new table known to others in ways that tools do not see, so everybody who comes here first loads the
  * height, which is a whole word and is stored last. */
-memtable::memtable(rocksdb::Allocator *allocator) : MemTableRep(allocator)
+memtable::memtable(rocksdb::Allocator *allocator, const std::atomic<bool> &collecting)
+    : MemTableRep(allocator), is_collecting(collecting)
 {
     for (long level = 0; level < HEIGHT_MAX; level++) {
         link_of(head(), level).store(nullptr, std::memory_order_release);
@@ -227,7 +344,8 @@ memtable::memtable(rocksdb::Allocator *allocator) : MemTableRep(allocator)
     arena_bytes = 0;
     block = room = room_end = nullptr;
     block_bytes.store(0, std::memory_order_relaxed);
-    height.store(1, std::memory_order_release);
+    height.store(is_collecting.load(std::memory_order_relaxed) ? COLLECTING : 1,
+                 std::memory_order_release);
 }
 
 memtable::~memtable()
@@ -321,6 +439,15 @@ bool memtable::InsertKey(rocksdb::KeyHandle handle)
     const long drawn = static_cast<long>(reinterpret_cast<uintptr_t>(next_of(row, 0)));
 
     ASSERT(drawn >= 1 && drawn <= HEIGHT_MAX);
+    if (height.load(std::memory_order_acquire) == COLLECTING) {
+        if (is_collecting.load(std::memory_order_relaxed)) {
+            collected.push_back({ 0, row });
+            height.store(COLLECTING,
+                         std::memory_order_release); /* as above: for who puts it in order */
+            return true;
+        }
+        put_in_order();
+    }
     if (find_from_finger(key_of_entry(entry_of(row))).is_met)
         return false;
     if (drawn > height.load(std::memory_order_relaxed))
@@ -340,6 +467,47 @@ void memtable::Insert(rocksdb::KeyHandle handle)
     const bool is_new = InsertKey(handle);
 
     ASSERT(is_new);
+}
+
+/* What everybody asks first who wants to see rows. */
+inline long memtable::height_in_order() const
+{
+    const long known = height.load(std::memory_order_acquire);
+
+    if (known != COLLECTING)
+        return known;
+    const_cast<memtable *>(this)->put_in_order();
+    return height.load(std::memory_order_acquire);
+}
+
+void memtable::put_in_order()
+{
+    const std::lock_guard<std::mutex> guard(order_lock);
+
+    if (height.load(std::memory_order_acquire) != COLLECTING)
+        return;
+    sort_run(collected.begin(), collected.end(), 0);
+    link_sorted(collected);
+    collected = {};
+}
+
+/* The finger stands at the last row then. */
+void memtable::link_sorted(const std::vector<ranked_row> &rows)
+{
+    long top = 1;
+
+    for (size_t i = 0; i < rows.size(); i++) {
+        node *row = rows[i].row;
+        const long drawn = static_cast<long>(reinterpret_cast<uintptr_t>(next_of(row, 0)));
+        top = drawn > top ? drawn : top;
+        for (long level = 0; level < drawn; level++) {
+            link_of(finger[level], level).store(row, std::memory_order_relaxed);
+            finger[level] = row;
+        }
+    }
+    for (long level = 0; level < HEIGHT_MAX; level++)
+        link_of(finger[level], level).store(nullptr, std::memory_order_relaxed);
+    height.store(top, std::memory_order_release);
 }
 
 /* Down from `at`, a row before `key`, beginning on the level below `level`; the last row before the key on each level goes
@@ -393,15 +561,14 @@ inline place memtable::find(const table_key &key) const
 {
     const node *path[HEIGHT_MAX];
 
-    return descend(key, head(), height.load(std::memory_order_acquire), { nullptr, nullptr, false },
-                   path);
+    return descend(key, head(), height_in_order(), { nullptr, nullptr, false }, path);
 }
 
 const node *memtable::last() const
 {
     const node *at = head(), *next;
 
-    for (long level = height.load(std::memory_order_acquire); level-- > 0;) {
+    for (long level = height_in_order(); level-- > 0;) {
         while ((next = next_of(at, level)) != nullptr)
             at = next;
     }
@@ -484,6 +651,7 @@ class walk final : public rocksdb::MemTableRep::Iterator
 /* Whoever gives an arena calls no more than the destructor. */
 rocksdb::MemTableRep::Iterator *memtable::GetIterator(rocksdb::Arena *arena)
 {
+    (void)height_in_order();
     if (arena == nullptr)
         return new walk(*this);
     return new (arena->AllocateAligned(sizeof(walk), 0, nullptr)) walk(*this);
@@ -494,6 +662,8 @@ rocksdb::MemTableRep::Iterator *memtable::GetIterator(rocksdb::Arena *arena)
 class factory final : public rocksdb::MemTableRepFactory
 {
   public:
+    std::atomic<bool> is_collecting{ false };
+
     /* The name is stored with the options of a directory, and whoever has none but RocksDB's own tables shall open it too. */
     const char *Name() const override
     {
@@ -504,7 +674,7 @@ class factory final : public rocksdb::MemTableRepFactory
                                             const rocksdb::SliceTransform * /*prefix*/,
                                             rocksdb::Logger * /*logger*/) override
     {
-        return new memtable(allocator);
+        return new memtable(allocator, is_collecting);
     }
     bool CanHandleDuplicatedKey() const override
     {
@@ -512,22 +682,35 @@ class factory final : public rocksdb::MemTableRepFactory
     }
 };
 
-rocksdb::MemTableRepFactory *make_factory(const std::string & /*name*/,
-                                          std::unique_ptr<rocksdb::MemTableRepFactory> *owner,
-                                          std::string * /*error*/)
+/* How RocksDB's functions for C have defined their options. */
+inline rocksdb::Options &options_of(rocksdb_options_t *options)
 {
-    owner->reset(new factory);
-    return owner->get();
+    return *reinterpret_cast<rocksdb::Options *>(options);
 }
 } // namespace
 
-/* Twice, if two threads open their first storage in the same instant; either will do. */
-const char *rocksdb_memtable_name(void)
-{
-    static const char name[] = "mayfly_memtable";
-    rocksdb::ObjectLibrary &library = *rocksdb::ObjectLibrary::Default();
+/* ---- rows from the log ----------------------------------------------------------------------------- */
 
-    if (library.FindFactory<rocksdb::MemTableRepFactory>(name) == nullptr)
-        library.AddFactory<rocksdb::MemTableRepFactory>(name, make_factory);
-    return name;
+/* RocksDB hashes each batch of the log twice when it is read again, and each row of it twice on its way into a table, to find
+ * out whether the memory changed in between. No commit does that (protection_bytes_per_key is 0); the log has a checksum,
+ * which was compared just before, and the blocks of the file that the rows go to have one, too. So nothing is hashed here:
+ * what the program has under that name comes first for the loader (mk/flags.mk). Under the sanitizers the library goes on. */
+rocksdb::Status leave_unhashed(rocksdb::WriteBatch *batch, size_t bytes_per_key,
+                               uint64_t *sum) __asm__("rocksdb_leave_unhashed");
+
+rocksdb::Status leave_unhashed(rocksdb::WriteBatch * /*batch*/, size_t /*bytes_per_key*/,
+                               uint64_t * /*sum*/)
+{
+    return rocksdb::Status::OK();
+}
+
+void rocksdb_memtable_choose(rocksdb_options_t *options)
+{
+    options_of(options).memtable_factory = std::make_shared<factory>();
+}
+
+void rocksdb_memtable_collect(rocksdb_options_t *options, bool is_collecting)
+{
+    static_cast<factory *>(options_of(options).memtable_factory.get())->is_collecting =
+        is_collecting;
 }

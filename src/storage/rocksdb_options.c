@@ -13,8 +13,15 @@
  * cannot tell an unsynced tail from synced bytes that have rotted. So we open in tail mode first, and
  * if that fails, in point-in-time mode with a warning in the log: the server comes back after a power
  * cut, and no loss is silent. That happens after a kill in mid-write too, once there are zeros behind the end of the log
- * (rocksdb_ahead.c): a record cut short then looks garbled. Closed logs are listed in the manifest with their sizes, so a missing
- * or shortened one is found in either mode.
+ * (rocksdb_ahead.c): a record cut short then looks garbled. That can be seen beforehand (rocksdb_log.c), so that the log is not
+ * read twice for it: point-in-time mode at once, with the warning. Closed logs are listed in the manifest with their sizes, so a
+ * missing or shortened one is found in either mode.
+ *
+ * What was read from the log. RocksDB would write it to files before anybody is served. In tail mode it stays in memory
+ * instead, and is written to files while the first clients are served already. Until then the old logs are kept, and a second crash reads
+ * them again; so they have to be on the disk (logs_look() has synced them), and the memory tables have to hold all of them, because
+ * RocksDB writes all tables before anybody is served if one of them becomes full. After damage everything is written at once as
+ * RocksDB would, so that no log with a damaged end is ever read together with a later one.
  *
  * Threads: called while opening and closing only. */
 #include "storage/rocksdb_backend.h"
@@ -46,6 +53,8 @@ enum {
     BODIES_FILE_BYTES = 16 << 20,
     /* What a start after a crash has to read at most. */
     LOGS_BYTES_MAX = 128 << 20,
+    /* What is in it goes to files before anybody is served. */
+    LITTLE_LOG_BYTES = 4 << 20,
     SYNC_STEP_BYTES = 1 << 20,
     /* One long sweep must not keep the level-0 compactions from running: that would stall writers. */
     BACKGROUND_JOBS = 3,
@@ -55,18 +64,15 @@ enum {
     INFO_LOG_BYTES = 4 << 20,
 };
 
+/* Of a memory table, for its filter. */
+#define MEMTABLE_FILTER_RATIO 0.03
+
 enum { TAIL_MODE = 0, POINT_IN_TIME_MODE = 2 }; /* WALRecoveryMode */
 /* RocksDB's own log file gets its opening lines and nothing else. Debian's RocksDB runs with its
  * assertions on, and one of them ends the process at the second line that cannot be written: a full
  * disk would take the readers down with it. What goes wrong reaches us as statuses anyway. */
 enum { INFO_LOG_HEADERS = 5 };
 enum { COMPRESSION_LZ4 = rocksdb_lz4_compression };
-
-void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recovery recovery)
-{
-    rocksdb_options_set_wal_recovery_mode(
-        rocks->options[0], recovery == RECOVERY_STRICT ? TAIL_MODE : POINT_IN_TIME_MODE);
-}
 
 /* Options that have a name but no setter. */
 static void set_by_name(rocksdb_options_t **options, const char *text)
@@ -78,14 +84,6 @@ static void set_by_name(rocksdb_options_t **options, const char *text)
     ASSERT(error == NULL);
     rocksdb_options_destroy(*options);
     *options = changed;
-}
-
-static void set_memtable(rocksdb_options_t **options)
-{
-    char text[64];
-
-    snprintf(text, sizeof(text), "memtable_factory=%s", rocksdb_memtable_name());
-    set_by_name(options, text);
 }
 
 /* Compaction gives way to requests, on the disk and on the processors; flushes do not. */
@@ -128,6 +126,21 @@ struct space_settings {
         has_memtable_filter; /* for keys that are looked for before they are there: every insert does */
 };
 
+static const struct space_settings spaces[SPACE_COUNT] = {
+    [SPACE_META] = {.buffer_bytes = META_BUFFER_BYTES,
+                    .file_bytes = ROWS_FILE_BYTES,
+                    .keys_per_restart = 16},
+    [SPACE_ROWS] = {    .buffer_bytes = ROWS_BUFFER_BYTES,
+                    .file_bytes = ROWS_FILE_BYTES,
+                    .keys_per_restart = 8,
+                    .has_filter = true,
+                    .has_memtable_filter = true },
+    [SPACE_BODIES] = { .buffer_bytes = BODIES_BUFFER_BYTES,
+                    .file_bytes = BODIES_FILE_BYTES,
+                    .keys_per_restart = 1,
+                    .has_filter = true },
+};
+
 static void set_table_options(rocksdb_options_t *o, rocksdb_cache_t *cache,
                               const struct space_settings *space)
 {
@@ -159,35 +172,88 @@ static void set_space_options(rocksdb_options_t *o, rocksdb_cache_t *cache,
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     set_table_options(o, cache, space);
     if (space->has_memtable_filter) {
-        rocksdb_options_set_memtable_prefix_bloom_size_ratio(o, 0.03);
+        rocksdb_options_set_memtable_prefix_bloom_size_ratio(o, MEMTABLE_FILTER_RATIO);
         rocksdb_options_set_memtable_whole_key_filtering(o, 1);
     }
 }
 
+/* ---- reading the log -------------------------------------------------------------------------------- */
+
+/* Rows take more memory than log: links, and lengths of whole words. */
+static size_t recovery_buffer_bytes(enum storage_space space, uint64_t kept_log_bytes)
+{
+    const size_t needed = 2 * (size_t)kept_log_bytes, usual = spaces[space].buffer_bytes;
+
+    return needed > usual ? needed : usual;
+}
+
+/* The filter stays as large as it is: it would be made anew for one second. */
+static double filter_ratio(enum storage_space space, size_t buffer_bytes)
+{
+    return spaces[space].has_memtable_filter
+               ? MEMTABLE_FILTER_RATIO * (double)spaces[space].buffer_bytes / (double)buffer_bytes
+               : 0;
+}
+
+void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recovery recovery,
+                                  uint64_t kept_log_bytes)
+{
+    for (int i = 0; i < SPACE_COUNT; i++) {
+        const size_t size = recovery_buffer_bytes((enum storage_space)i, kept_log_bytes);
+        rocksdb_options_set_write_buffer_size(rocks->options[i], size);
+        rocksdb_options_set_memtable_prefix_bloom_size_ratio(
+            rocks->options[i], filter_ratio((enum storage_space)i, size));
+    }
+    set_by_name(&rocks->options[0], kept_log_bytes > 0 ? "avoid_flush_during_recovery=true"
+                                                       : "avoid_flush_during_recovery=false");
+    rocksdb_options_set_wal_recovery_mode(
+        rocks->options[0], recovery == RECOVERY_STRICT ? TAIL_MODE : POINT_IN_TIME_MODE);
+}
+
+/* For the tables that come next. */
+static char *set_usual_buffer(struct rocksdb_storage *rocks, enum storage_space space)
+{
+    static const char *const names[] = { "write_buffer_size", "memtable_prefix_bloom_size_ratio" };
+    char size[32], ratio[32];
+    const char *const values[] = { size, ratio };
+    char *error = NULL;
+
+    snprintf(size, sizeof(size), "%zu", spaces[space].buffer_bytes);
+    snprintf(ratio, sizeof(ratio), "%g", filter_ratio(space, spaces[space].buffer_bytes));
+    rocksdb_set_options_cf(rocks->db, rocks->spaces[space], ARRAY_COUNT(names), names, values,
+                           &error);
+    return error;
+}
+
+/* Flushes begin when all options are set, because both sync. Little is waited for: it is as if RocksDB had done it. */
+char *rocksdb_options_end_recovery(struct rocksdb_storage *rocks, uint64_t kept_log_bytes)
+{
+    rocksdb_flushoptions_t *flush = rocksdb_flushoptions_create();
+    char *error = NULL;
+
+    rocksdb_flushoptions_set_wait(flush, kept_log_bytes <= LITTLE_LOG_BYTES);
+    for (int i = 0; i < SPACE_COUNT && error == NULL; i++) {
+        const enum storage_space space = (enum storage_space)i;
+        if (recovery_buffer_bytes(space, kept_log_bytes) != spaces[i].buffer_bytes)
+            error = set_usual_buffer(rocks, space);
+    }
+    for (int i = 0; i < SPACE_COUNT && error == NULL; i++)
+        rocksdb_flush_cf(rocks->db, flush, rocks->spaces[i], &error);
+    rocksdb_flushoptions_destroy(flush);
+    return error;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------ */
+
 void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_options *options)
 {
-    static const struct space_settings spaces[SPACE_COUNT] = {
-        [SPACE_META] = {.buffer_bytes = META_BUFFER_BYTES,
-                        .file_bytes = ROWS_FILE_BYTES,
-                        .keys_per_restart = 16},
-        [SPACE_ROWS] = {    .buffer_bytes = ROWS_BUFFER_BYTES,
-                        .file_bytes = ROWS_FILE_BYTES,
-                        .keys_per_restart = 8,
-                        .has_filter = true,
-                        .has_memtable_filter = true },
-        [SPACE_BODIES] = { .buffer_bytes = BODIES_BUFFER_BYTES,
-                        .file_bytes = BODIES_FILE_BYTES,
-                        .keys_per_restart = 1,
-                        .has_filter = true },
-    };
-
     const size_t cache_bytes = options->cache_bytes != 0 ? options->cache_bytes : CACHE_BYTES;
 
     rocks->rows_cache = rocksdb_cache_create_lru(cache_bytes - cache_bytes / BODIES_SHARE);
     rocks->bodies_cache = rocksdb_cache_create_lru(cache_bytes / BODIES_SHARE);
     for (int i = 0; i < SPACE_COUNT; i++) {
         rocks->options[i] = rocksdb_options_create();
-        set_memtable(&rocks->options[i]);
+        rocksdb_memtable_choose(rocks->options[i]);
         set_space_options(rocks->options[i],
                           i == SPACE_BODIES ? rocks->bodies_cache : rocks->rows_cache, &spaces[i]);
     }

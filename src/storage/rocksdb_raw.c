@@ -541,12 +541,24 @@ bool raw_memory_is_empty(const struct raw_shelf *shelf)
            property(shelf, "rocksdb.num-immutable-mem-table") == 0;
 }
 
-/* Opening has written everything that was in the log to files; if not, nothing is known. */
+bool raw_past_is_in_files(struct raw_shelf *shelf)
+{
+    if (!atomic_load(&shelf->has_past))
+        return true;
+    if (property(shelf, "rocksdb.num-immutable-mem-table") != 0)
+        return false;
+    atomic_store(&shelf->has_past, false);
+    return true;
+}
+
+/* Opening has written everything that was in the log to files, or is about to: then it is in tables that nobody writes to any
+ * more. If not, nothing is known. */
 void raw_begin(struct rocksdb_storage *rocks)
 {
     for (int i = SPACE_ROWS; i < SPACE_COUNT; i++) {
         struct raw_shelf *shelf = &rocks->shelves[i];
-        shelf->graves = graves_open(raw_memory_is_empty(shelf));
+        shelf->graves = graves_open(property(shelf, "rocksdb.num-entries-active-mem-table") == 0);
+        atomic_store(&shelf->has_past, !raw_memory_is_empty(shelf));
     }
     rocks->blocks = raw_blocks_open(ROW_BLOCKS);
     rocks->body_blocks = raw_blocks_open(BODY_BLOCKS);

@@ -49,6 +49,8 @@ bytes raw_scan_place(const struct raw_scan *scan, bool *is_done_out);
 
 /* Has everything of the space reached files? */
 bool raw_memory_is_empty(const struct raw_shelf *shelf);
+/* Has everything that was read from the log at the opening? */
+bool raw_past_is_in_files(struct raw_shelf *shelf);
 /* When the database has been opened for writing. */
 void raw_begin(struct rocksdb_storage *rocks);
 /* So many rows of the space are about to be written. Forgets deletions that have reached files, now and then; by the

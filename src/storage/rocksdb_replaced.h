@@ -6,14 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the library calls them: rocksdb::crc32c::Extend(unsigned, const char *, unsigned long) and
- * rocksdb::VersionStorageInfo::UpdateOldestSnapshot(unsigned long), as C++ spells them. */
+/* What the library calls them: rocksdb::crc32c::Extend(unsigned, const char *, unsigned long),
+ * rocksdb::VersionStorageInfo::UpdateOldestSnapshot(unsigned long) and
+ * rocksdb::WriteBatchInternal::UpdateProtectionInfo(WriteBatch *, unsigned long, unsigned long *), as C++ spells them. */
 #define ROCKSDB_NAME_OF_CRC_EXTEND "_ZN7rocksdb6crc32c6ExtendEjPKcm"
 #define ROCKSDB_NAME_OF_UPDATE_OLDEST "_ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm"
+#define ROCKSDB_NAME_OF_HASHES \
+    "_ZN7rocksdb18WriteBatchInternal20UpdateProtectionInfoEPNS_10WriteBatchEmPm"
 #define ROCKSDB_NAME_OF_UNLINK "unlink"
 
 uint32_t rocksdb_crc_extend(uint32_t so_far, const char *data, size_t len);
 void rocksdb_update_oldest(void *files, uint64_t oldest);
 int rocksdb_unlink(const char *path);
+/* In rocksdb_memtable.cc, with a result of C++: nobody calls it but the library. */
+void rocksdb_leave_unhashed(void);
 
 #endif

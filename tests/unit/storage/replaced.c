@@ -67,9 +67,10 @@ TEST(storage, the_library_of_rocksdb_calls_our_functions_instead_of_its_own)
         const char *name;
         void *ours;
     } rows[] = {
-        {ROCKSDB_NAME_OF_CRC_EXTEND,     (void *)rocksdb_crc_extend   },
-        { ROCKSDB_NAME_OF_UPDATE_OLDEST, (void *)rocksdb_update_oldest},
-        { ROCKSDB_NAME_OF_UNLINK,        (void *)rocksdb_unlink       },
+        {ROCKSDB_NAME_OF_CRC_EXTEND,     (void *)rocksdb_crc_extend    },
+        { ROCKSDB_NAME_OF_UPDATE_OLDEST, (void *)rocksdb_update_oldest },
+        { ROCKSDB_NAME_OF_UNLINK,        (void *)rocksdb_unlink        },
+        { ROCKSDB_NAME_OF_HASHES,        (void *)rocksdb_leave_unhashed},
     };
 
     dl_iterate_phdr(find_library, &library);

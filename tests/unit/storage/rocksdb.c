@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 
 #include "storage/directory.h"
 #include "storage/rocksdb_ahead.h"
+#include "storage/rocksdb_log.h"
+#include "storage/rocksdb_raw.h"
 #include "tests/unit/storage/fixture.h"
 
 enum { BODY_BYTES = 500 };
@@ -398,32 +401,47 @@ TEST(storage, rocksdb_sweep_on_a_full_disk_fails_and_loses_nothing)
 
 /* ---- after a crash -------------------------------------------------------------------------------- */
 
-/* Copies the files of an open database, which is what a killed process leaves behind. */
-static void copy_files(const char *from, const char *to)
+/* Which files there are is in these. */
+static bool is_table_of_contents(const char *name)
 {
-    DIR *directory = opendir(from);
-    const struct dirent *entry;
+    return strncmp(name, "MANIFEST", 8) == 0 || strcmp(name, "CURRENT") == 0;
+}
+
+static void copy_file(const char *from, const char *to, const char *name)
+{
+    struct stat info;
     char path[600];
 
-    CHECK(directory != NULL);
-    while ((entry = readdir(directory)) != NULL) {
-        struct stat info;
-        snprintf(path, sizeof(path), "%s/%s", from, entry->d_name);
-        const int in = open(path, O_RDONLY);
-        if (in < 0) {
-            CHECK_EQ(errno, ENOENT, "what RocksDB has removed since the listing may be gone");
-            continue;
-        }
-        CHECK_EQ(fstat(in, &info), 0, "");
-        if (S_ISREG(info.st_mode)) {
-            snprintf(path, sizeof(path), "%s/%s", to, entry->d_name);
-            const int out = open(path, O_CREAT | O_WRONLY, 0600);
-            CHECK_EQ(sendfile(out, in, NULL, (size_t)info.st_size), info.st_size, "");
-            close(out);
-        }
-        close(in);
+    snprintf(path, sizeof(path), "%s/%s", from, name);
+    const int in = open(path, O_RDONLY);
+    if (in < 0) {
+        CHECK_EQ(errno, ENOENT, "what RocksDB has removed since the listing may be gone");
+        return;
     }
-    closedir(directory);
+    CHECK_EQ(fstat(in, &info), 0, "");
+    if (S_ISREG(info.st_mode)) {
+        snprintf(path, sizeof(path), "%s/%s", to, name);
+        const int out = open(path, O_CREAT | O_WRONLY, 0600);
+        CHECK_EQ(sendfile(out, in, NULL, (size_t)info.st_size), info.st_size, "");
+        close(out);
+    }
+    close(in);
+}
+
+/* Copies the files of an open database, which is what a killed process leaves behind. Files that appear meanwhile are not
+ * known to it. */
+static void copy_files(const char *from, const char *to)
+{
+    const struct dirent *entry;
+
+    for (int round = 0; round < 2; round++) {
+        DIR *directory = opendir(from);
+        CHECK(directory != NULL);
+        while ((entry = readdir(directory)) != NULL)
+            if (is_table_of_contents(entry->d_name) == (round == 0))
+                copy_file(from, to, entry->d_name);
+        closedir(directory);
+    }
 }
 
 /* The write-ahead log of a database that has only one with something in it. */
@@ -608,6 +626,204 @@ TEST(storage, rocksdb_drops_a_commit_that_was_cut_off_with_zeros_behind)
     close(fd);
     CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 99, "");
     CHECK(strstr(logged, "storage_log_damaged") != NULL);
+}
+
+/* A copy of the image, with zeros from some place of its log on. */
+static void copy_and_cut(const char *image, off_t from, char *out, size_t room)
+{
+    static const char zeros[4096];
+    struct stat info;
+    char path[600];
+
+    check_temp_dir(out, room);
+    copy_files(image, out);
+    log_path(out, path, sizeof(path));
+    const int fd = open(path, O_WRONLY);
+    CHECK_EQ(fstat(fd, &info), 0, "");
+    for (off_t at = from; at < info.st_size; at += (off_t)sizeof(zeros)) {
+        const off_t left = info.st_size - at;
+        const size_t len = left < (off_t)sizeof(zeros) ? (size_t)left : sizeof(zeros);
+        CHECK_EQ(pwrite(fd, zeros, len, at), (ssize_t)len, "");
+    }
+    close(fd);
+}
+
+/* It is known before RocksDB is asked, unless nothing but a part of a head is left, which RocksDB takes for zeros. */
+static void check_cut(const char *image, off_t from)
+{
+    char cut[256], logged[4096];
+
+    copy_and_cut(image, from, cut, sizeof(cut));
+    struct rocksdb_storage place = { .path = cut };
+    const bool is_cut = logs_look(&place).is_cut;
+    const int count = count_commits_and_log(cut, logged, sizeof(logged));
+    CHECK_THAT(count < 100, "%d commits", count);
+    CHECK_THAT((strstr(logged, "storage_log_damaged") != NULL) == is_cut, "from %lld: %s",
+               (long long)from, logged);
+    CHECK_THAT(strstr(logged, "Corruption") == NULL, "from %lld was read twice: %s",
+               (long long)from, logged);
+}
+
+TEST(storage, rocksdb_sees_a_cut_in_its_log_before_it_reads_it)
+{
+    char image[256], path[600];
+    struct stat info;
+
+    make_crash_image_of(image, sizeof(image), long_value());
+    log_path(image, path, sizeof(path));
+    CHECK_EQ(stat(path, &info), 0, "");
+    const int fd = open(path, O_RDONLY);
+    const off_t end = end_of_commits(fd, info.st_size);
+    close(fd);
+    struct rocksdb_storage place = { .path = image };
+    CHECK_EQ(logs_look(&place).is_cut, false, "every commit is whole");
+    CHECK_EQ(logs_look(&place).bytes, (uint64_t)info.st_size, "");
+    /* In a value, in a key, in each byte of a head (a commit has 1,500 bytes and some), and somewhere at random. */
+    check_cut(image, end - 1);
+    check_cut(image, end - 1500);
+    for (off_t in_head = 1500; in_head < 1560; in_head += 3)
+        check_cut(image, end - in_head);
+    struct random random = random_seeded(check_seed());
+    for (int i = 0; i < 12; i++)
+        check_cut(image, (off_t)(end - 1 - (off_t)random_below(&random, (uint64_t)end / 2)));
+}
+
+/* ---- a log that is too large to wait for ------------------------------------------------------------ */
+
+enum { LARGE_LOG_ROWS = 16000 };
+
+/* Half of the rows of files are deleted and others written, all of which is in the log only. */
+static void make_large_image(char *image, size_t room)
+{
+    struct fixture f;
+    char key[16];
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fill(&f, SPACE_BODIES, LARGE_LOG_ROWS);
+    CHECK_OK(storage_settle(f.storage, fixture_at(SPACE_BODIES).partition));
+    CHECK(raw_memory_is_empty(&rocksdb_of(f.storage)->shelves[SPACE_BODIES]));
+    for (int i = 0; i < LARGE_LOG_ROWS; i += 2) {
+        snprintf(key, sizeof(key), "%08d", i);
+        fixture_delete(&f, fixture_at(SPACE_BODIES), key);
+    }
+    fixture_commit(&f);
+    fill(&f, SPACE_ROWS, LARGE_LOG_ROWS);
+    CHECK_THAT(directory_bytes(f.path, ".log") > 8000000, "%llu",
+               (unsigned long long)directory_bytes(f.path, ".log"));
+    check_temp_dir(image, room);
+    copy_files(f.path, image);
+    fixture_close(&f);
+}
+
+/* As a view shows them, which is read from files where that is possible. */
+static int count_rows(struct fixture *f, enum storage_space space)
+{
+    const struct storage_range all = { .is_bulk = true };
+    struct storage_view *view;
+    struct storage_scan *scan;
+    bytes key, value;
+    int count = 0;
+
+    CHECK_OK(storage_view_open(f->storage, &view));
+    CHECK_OK(storage_scan_open(f->storage, view, fixture_at(space), &all, &scan));
+    while (storage_scan_next(scan, &key, &value))
+        count++;
+    CHECK_OK(storage_scan_status(scan));
+    storage_scan_close(scan);
+    storage_view_close(f->storage, view);
+    return count;
+}
+
+static void open_image(struct fixture *f, const char *image)
+{
+    fixture_open(f, FIXTURE_MEMORY);
+    storage_batch_close(f->storage, f->batch);
+    storage_close(f->storage);
+    f->options.path = image;
+    CHECK_OK(storage_open_rocksdb(&f->options, f->arena, &f->storage));
+    f->batch = storage_batch_open(f->storage);
+}
+
+static void close_image(struct fixture *f)
+{
+    storage_batch_close(f->storage, f->batch);
+    storage_close(f->storage);
+    arena_close(f->arena);
+}
+
+TEST(storage, rocksdb_shows_a_large_log_before_and_after_it_is_in_files)
+{
+    char image[256];
+    struct fixture f;
+
+    make_large_image(image, sizeof(image));
+    open_image(&f, image);
+    struct rocksdb_storage *rocks = rocksdb_of(f.storage);
+    for (bool is_in_files = false, was_in_files = false; !was_in_files;) {
+        was_in_files = is_in_files;
+        CHECK_EQ(count_rows(&f, SPACE_BODIES), LARGE_LOG_ROWS / 2, "deleted ones do not count");
+        CHECK_EQ(count_rows(&f, SPACE_ROWS), LARGE_LOG_ROWS, "");
+        CHECK_ROW(&f, NULL, fixture_at(SPACE_BODIES), "00000000", NULL);
+        is_in_files = raw_past_is_in_files(&rocks->shelves[SPACE_BODIES]) &&
+                      raw_past_is_in_files(&rocks->shelves[SPACE_ROWS]);
+    }
+    CHECK_OK(storage_settle(f.storage, fixture_at(SPACE_BODIES).partition));
+    CHECK_THAT(directory_bytes(image, ".log") < 1000000, "%llu",
+               (unsigned long long)directory_bytes(image, ".log"));
+    close_image(&f);
+}
+
+TEST(storage, rocksdb_reads_the_files_themselves_once_a_large_log_is_in_them)
+{
+    char image[256];
+    struct fixture f;
+
+    make_large_image(image, sizeof(image));
+    open_image(&f, image);
+    struct raw_shelf *shelf = &rocksdb_of(f.storage)->shelves[SPACE_BODIES];
+    while (!raw_past_is_in_files(shelf))
+        sched_yield();
+    CHECK_EQ(count_rows(&f, SPACE_BODIES), LARGE_LOG_ROWS / 2, "");
+    CHECK(shelf->newest != NULL);
+    close_image(&f);
+}
+
+TEST(storage, rocksdb_keeps_everything_when_it_crashes_again_before_a_large_log_is_in_files)
+{
+    char image[256], second[256], *error = NULL;
+    struct fixture f;
+
+    make_large_image(image, sizeof(image));
+    open_image(&f, image);
+    rocksdb_disable_file_deletions(rocksdb_of(f.storage)->db, &error);
+    CHECK(error == NULL);
+    fixture_put(&f, fixture_at(SPACE_META), "after", "the first crash");
+    fixture_commit(&f);
+    check_temp_dir(second, sizeof(second));
+    copy_files(image, second);
+    close_image(&f);
+
+    open_image(&f, second);
+    CHECK_EQ(count_rows(&f, SPACE_BODIES), LARGE_LOG_ROWS / 2, "");
+    CHECK_EQ(count_rows(&f, SPACE_ROWS), LARGE_LOG_ROWS, "");
+    CHECK_ROW(&f, NULL, fixture_at(SPACE_META), "after", "the first crash");
+    close_image(&f);
+}
+
+TEST(storage, rocksdb_has_its_usual_buffers_after_a_large_log)
+{
+    char image[256], *value;
+    struct fixture f;
+
+    make_large_image(image, sizeof(image));
+    open_image(&f, image);
+    fill(&f, SPACE_META, 20000); /* 10 MB: more than a usual buffer, less than a large one */
+    value = rocksdb_property_value_cf(rocksdb_of(f.storage)->db,
+                                      rocksdb_of(f.storage)->spaces[SPACE_META],
+                                      "rocksdb.num-entries-active-mem-table");
+    CHECK_THAT(value != NULL && atoi(value) < 20000, "%s", value);
+    rocksdb_free(value);
+    close_image(&f);
 }
 
 /* Descriptors of this process whose file is a log that was deleted. */

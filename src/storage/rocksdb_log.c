@@ -1,0 +1,148 @@
+/* RocksDB, logs: what is known of them before RocksDB reads them.
+ *
+ * A process that is killed in the middle of a write leaves a record that is not whole, with zeros behind it
+ * (rocksdb_ahead.c). RocksDB finds that out when it has read all logs, and then it has to begin again in another way
+ * (rocksdb_options.c). The last record can be looked at before: a log consists of blocks, and a piece of a record begins with
+ * each of them, so that the last block tells. What is found here only decides which way is tried first; RocksDB
+ * judges everything again.
+ *
+ *     piece    checksum(4) of kind and content   length(2)   kind(1): whole, first, middle, last   content
+ *
+ * A process that was killed may also have written what it never synced. Whoever shows that to clients without writing it to files first has to
+ * sync it: another power cut could take it away, and leave what was written after it.
+ *
+ * Threads: any, but there is only one that opens. Start reading at logs_look(). */
+#include "storage/rocksdb_log.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+
+enum {
+    BLOCK_BYTES = 32 << 10,
+    HEAD_BYTES = 7,
+    NAME_BYTES = 32,
+};
+
+enum piece_kind { PIECE_NONE, PIECE_WHOLE, PIECE_FIRST, PIECE_MIDDLE, PIECE_LAST };
+
+uint64_t log_number(const char *name)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)name[0]))
+        return 0;
+    const uint64_t number = strtoull(name, &end, 10);
+    return strcmp(end, ".log") == 0 ? number : 0;
+}
+
+/* ---- the last record ------------------------------------------------------------------------------- */
+
+/* RocksDB stores checksums turned and moved, so that a checksum of them is no checksum of zeros. */
+static bool has_its_checksum(const uint8_t *piece, size_t content_len)
+{
+    const uint32_t crc = crc32c_extend(0, bytes_of(piece + HEAD_BYTES - 1, content_len + 1));
+    uint32_t stored;
+
+    memcpy(&stored, piece, sizeof(stored));
+    return le32toh(stored) == ((crc >> 15 | crc << 17) + UINT32_C(0xA282EAD8));
+}
+
+/* Of the last block with anything in it, which ends with zeros or with the next block of zeros. A kind that is not known is left
+ * to RocksDB. */
+static bool ends_in_a_cut(const uint8_t block[BLOCK_BYTES])
+{
+    unsigned kind = PIECE_NONE;
+    size_t at = 0;
+
+    while (at + HEAD_BYTES <= BLOCK_BYTES) {
+        const size_t len = (size_t)block[at + 4] | (size_t)block[at + 5] << 8;
+        if (block[at + HEAD_BYTES - 1] == PIECE_NONE && len == 0)
+            break;
+        kind = block[at + HEAD_BYTES - 1];
+        if (kind > PIECE_LAST)
+            return false;
+        if (at + HEAD_BYTES + len > BLOCK_BYTES || !has_its_checksum(block + at, len))
+            return true;
+        at += HEAD_BYTES + len;
+    }
+    return kind == PIECE_FIRST || kind == PIECE_MIDDLE;
+}
+
+static bool is_zero(const uint8_t *data, size_t len)
+{
+    return len == 0 || (data[0] == 0 && memcmp(data, data + 1, len - 1) == 0);
+}
+
+/* Zeros are written up to the end of a block; a log that ends elsewhere has none, and RocksDB takes a cut there for its end. */
+static bool is_cut(int file, off_t size)
+{
+    uint8_t block[BLOCK_BYTES];
+    bool are_zeros = true;
+
+    if (size % BLOCK_BYTES != 0)
+        return false;
+    for (off_t at = size; at > 0 && are_zeros; at -= BLOCK_BYTES) {
+        if (pread(file, block, BLOCK_BYTES, at - BLOCK_BYTES) != BLOCK_BYTES)
+            return false;
+        are_zeros = is_zero(block, BLOCK_BYTES);
+    }
+    return !are_zeros && ends_in_a_cut(block);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------- */
+
+/* How long they are together; the newest one with anything in it. */
+static uint64_t measure(DIR *directory, struct logs_left *left)
+{
+    const struct dirent *entry;
+    uint64_t newest = 0;
+
+    while ((entry = readdir(directory)) != NULL) {
+        const uint64_t number = log_number(entry->d_name);
+        struct stat about;
+        if (number == 0 || fstatat(dirfd(directory), entry->d_name, &about, 0) != 0 ||
+            about.st_size == 0)
+            continue;
+        left->bytes += (uint64_t)about.st_size;
+        newest = number > newest ? number : newest;
+    }
+    return newest;
+}
+
+/* Older ones have been synced before the next one was begun. */
+static void look_at_newest(int directory, uint64_t number, struct logs_left *left)
+{
+    char name[NAME_BYTES];
+    struct stat about;
+
+    snprintf(name, sizeof(name), "%06" PRIu64 ".log", number);
+    const int file = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    left->is_cut = fstat(file, &about) == 0 && is_cut(file, about.st_size);
+    left->is_synced = fdatasync(file) == 0 && fsync(directory) == 0;
+    close(file);
+}
+
+struct logs_left logs_look(const struct rocksdb_storage *rocks)
+{
+    struct logs_left left = { 0 };
+    DIR *directory = opendir(rocks->path);
+
+    if (directory == NULL)
+        return left;
+    const uint64_t newest = measure(directory, &left);
+    if (newest != 0)
+        look_at_newest(dirfd(directory), newest, &left);
+    closedir(directory);
+    return left;
+}

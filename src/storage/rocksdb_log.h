@@ -1,0 +1,19 @@
+/* RocksDB's write-ahead logs as a process left them; see rocksdb_log.c. */
+#ifndef STORAGE_ROCKSDB_LOG_H
+#define STORAGE_ROCKSDB_LOG_H
+
+#include "storage/rocksdb_backend.h"
+
+/* The number in NNNNNN.log, or 0. */
+uint64_t log_number(const char *name);
+
+struct logs_left {
+    uint64_t bytes; /* zeros included */
+    bool is_cut;    /* the last record is not whole, and zeros follow it */
+    bool is_synced; /* what can be read is on the disk */
+};
+
+/* Before RocksDB is opened. Nothing is changed; what cannot be found out is false. */
+struct logs_left logs_look(const struct rocksdb_storage *rocks);
+
+#endif
