@@ -11,7 +11,7 @@
  * files count, and which of their rows, is decided by whoever asks.
  *
  * Keeps: at most as many blocks as it has places, of at most CONTENT_BYTES_MAX each; where blocks have the size that they
- * are made with, 256 of them are a megabyte. As many packed ones, of at most PACKED_BYTES_MAX.
+ * are made with, 256 of them are a megabyte. As many packed ones, of at most RAW_PACKED_BYTES_MAX.
  * Threads: any; a lock guards every LOCKS-th place. Contents are read outside of it, and live as long as somebody holds
  * them. */
 #include "storage/rocksdb_blocks.h"
@@ -19,12 +19,20 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { LOCKS = 16, CONTENT_BYTES_MAX = 16 << 10, PACKED_BYTES_MAX = 16 << 10 };
+enum { LOCKS = 16, CONTENT_BYTES_MAX = 16 << 10 };
+
+/* Memory that stays: blocks are of similar size, and to take it anew for each costs more than to copy them. */
+struct packed {
+    struct raw_block_id id;
+    size_t len; /* 0: there is none */
+    size_t room;
+    uint8_t data[];
+};
 
 struct place {
     struct raw_block *block;
     struct raw_block_id wished; /* who came last and was not here */
-    struct raw_packed *packed;  /* or what it has left */
+    struct packed *packed;      /* or what it has left */
 };
 
 struct raw_blocks {
@@ -150,31 +158,47 @@ void raw_blocks_offer(struct raw_blocks *blocks, struct raw_block_id id, bytes c
     raw_block_let_go(block);
 }
 
-void raw_blocks_leave(struct raw_blocks *blocks, struct raw_packed *packed)
+/* Room for so much, or NULL. */
+static struct packed *room_for(struct place *place, size_t len)
 {
-    const size_t at = place_of(blocks, packed->id);
-    struct raw_packed *before = packed;
-
-    if (packed->len <= PACKED_BYTES_MAX) {
-        pthread_mutex_lock(&blocks->locks[at % LOCKS]);
-        before = blocks->places[at].packed;
-        blocks->places[at].packed = packed;
-        pthread_mutex_unlock(&blocks->locks[at % LOCKS]);
-    }
-    memory_give(before);
+    if (place->packed && place->packed->room >= len)
+        return place->packed;
+    memory_give(place->packed);
+    place->packed = memory_take(sizeof(*place->packed) + len);
+    if (place->packed)
+        place->packed->room = len;
+    return place->packed;
 }
 
-struct raw_packed *raw_blocks_take(struct raw_blocks *blocks, struct raw_block_id id)
+void raw_blocks_leave(struct raw_blocks *blocks, struct raw_block_id id, bytes stored)
 {
     const size_t at = place_of(blocks, id);
-    struct place *place = &blocks->places[at];
+
+    if (stored.len > RAW_PACKED_BYTES_MAX)
+        return;
+    pthread_mutex_lock(&blocks->locks[at % LOCKS]);
+    struct packed *packed = room_for(&blocks->places[at], stored.len);
+    if (packed) {
+        packed->id = id;
+        packed->len = stored.len;
+        memcpy(packed->data, stored.data, stored.len);
+    }
+    pthread_mutex_unlock(&blocks->locks[at % LOCKS]);
+}
+
+bool raw_blocks_take(struct raw_blocks *blocks, struct raw_block_id id, uint8_t *out,
+                     size_t *len_out)
+{
+    const size_t at = place_of(blocks, id);
 
     pthread_mutex_lock(&blocks->locks[at % LOCKS]);
-    struct raw_packed *packed = place->packed;
-    if (packed && is_same(packed->id, id))
-        place->packed = NULL;
-    else
-        packed = NULL;
+    struct packed *packed = blocks->places[at].packed;
+    const bool is_here = packed && packed->len && is_same(packed->id, id);
+    if (is_here) {
+        memcpy(out, packed->data, packed->len);
+        *len_out = packed->len;
+        packed->len = 0;
+    }
     pthread_mutex_unlock(&blocks->locks[at % LOCKS]);
-    return packed;
+    return is_here;
 }

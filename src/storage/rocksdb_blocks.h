@@ -32,16 +32,11 @@ void raw_blocks_keep(struct raw_blocks *blocks, struct raw_block *block);
 /* It was not here and had to be unpacked; keeps a copy if that is so for the second time. */
 void raw_blocks_offer(struct raw_blocks *blocks, struct raw_block_id id, bytes content);
 
-/* A block as it is stored, with its trailer, until somebody comes for it again. Memory of its owner's, given back by
- * memory_give(). */
-struct raw_packed {
-    struct raw_block_id id;
-    size_t len;
-    uint8_t data[];
-};
-/* Leaves it here, in place of another one. */
-void raw_blocks_leave(struct raw_blocks *blocks, struct raw_packed *packed);
-/* Takes it out; the caller's. NULL: it is not here. */
-struct raw_packed *raw_blocks_take(struct raw_blocks *blocks, struct raw_block_id id);
+/* Leaves a copy of a block as it is stored, with its trailer, until somebody comes for it again or for another one. */
+void raw_blocks_leave(struct raw_blocks *blocks, struct raw_block_id id, bytes stored);
+/* What was left, once: copies it to `out`, where there must be room for the longest that is kept. False: it is not here. */
+enum { RAW_PACKED_BYTES_MAX = 16 << 10 };
+bool raw_blocks_take(struct raw_blocks *blocks, struct raw_block_id id, uint8_t *out,
+                     size_t *len_out);
 
 #endif

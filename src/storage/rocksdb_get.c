@@ -22,9 +22,9 @@
 #include "storage/rocksdb_raw.h"
 
 enum {
-    SOURCES_MAX = 8,           /* files that hold the key */
-    STORED_BYTES_MAX = 16384,  /* of a block that is read this way, packed */
-    CONTENT_BYTES_MAX = 65536, /* and unpacked */
+    SOURCES_MAX = 8,                         /* files that hold the key */
+    STORED_BYTES_MAX = RAW_PACKED_BYTES_MAX, /* of a block that is read this way, packed */
+    CONTENT_BYTES_MAX = 65536,               /* and unpacked */
 };
 
 /* Pins of ours have one of their lowest bits set, those of RocksDB have none: all come from an allocator. */
@@ -67,31 +67,25 @@ bool raw_value_release(struct storage_value *value)
 
 /* A block as it is stored, with its trailer, and how long it is unpacked. */
 struct stored_block {
-    struct raw_packed *packed;
+    uint8_t packed[STORED_BYTES_MAX];
     bytes stored;
     size_t content_len;
+    bool is_met_again;
 };
 
-/* The one that somebody has left, or reads it. Owner: handle. NULL if it cannot be done. */
-static struct raw_packed *fetch(struct raw_blocks *blocks, const struct sorted *sorted,
-                                struct sst_place place, bool *is_met_again_out)
+/* What somebody has left, or reads it; verifies it in any case. False if it cannot be done. */
+static bool fetch(struct raw_blocks *blocks, struct raw_block_id id, const struct sorted *sorted,
+                  struct sst_place place, struct stored_block *out)
 {
-    const struct raw_block_id id = { .file = sorted->number, .offset = place.offset };
-    const size_t len = (size_t)place.len + SST_TRAILER_BYTES;
-    struct raw_packed *packed = raw_blocks_take(blocks, id);
+    size_t len = (size_t)place.len + SST_TRAILER_BYTES;
 
-    *is_met_again_out = packed != NULL;
-    if (packed || len > STORED_BYTES_MAX)
-        return packed;
-    packed = memory_take(sizeof(*packed) + len);
-    if (!packed)
-        return NULL;
-    packed->id = id;
-    packed->len = len;
-    if (sorted_read(sorted, place.offset, packed->data, len))
-        return packed;
-    memory_give(packed);
-    return NULL;
+    out->is_met_again = raw_blocks_take(blocks, id, out->packed, &len);
+    if (!out->is_met_again &&
+        (len > sizeof(out->packed) || !sorted_read(sorted, place.offset, out->packed, len)))
+        return false;
+    out->stored = bytes_of(out->packed, len);
+    return sst_is_sound(out->stored) && sst_content_len(out->stored, &out->content_len) &&
+           out->content_len <= CONTENT_BYTES_MAX;
 }
 
 /* The youngest version of the key in what is left of the block that is not younger than `seq`. False if that is not enough
@@ -182,36 +176,21 @@ static bool search_and_keep(struct raw_blocks *blocks, struct raw_block_id id,
     return search_content(content, key, seq, out);
 }
 
-/* Verifies it each time: it has lain in memory. */
-static bool is_sound(struct stored_block *block)
-{
-    block->stored = bytes_of(block->packed->data, block->packed->len);
-    return sst_is_sound(block->stored) && sst_content_len(block->stored, &block->content_len) &&
-           block->content_len <= CONTENT_BYTES_MAX;
-}
-
 static bool search_block(struct raw_blocks *blocks, const struct sorted *sorted,
                          const struct sorted_hit *hit, bytes key, uint64_t seq, struct version *out)
 {
     const struct raw_block_id id = { .file = sorted->number, .offset = hit->place.offset };
     struct stored_block block;
-    bool is_met_again;
 
     out->block = raw_blocks_find(blocks, id);
     if (out->block)
         return search_content(out->block->content, key, seq, out);
-    block.packed = fetch(blocks, sorted, hit->place, &is_met_again);
-    if (!block.packed)
+    if (!fetch(blocks, id, sorted, hit->place, &block))
         return false;
-    bool is_known = is_sound(&block);
-    if (is_known)
-        is_known = is_met_again ? search_and_keep(blocks, id, &block, key, seq, out)
-                                : search_once(&block, hit->portion, key, seq, out);
-    if (is_known && !is_met_again)
-        raw_blocks_leave(blocks, block.packed);
-    else
-        memory_give(block.packed);
-    return is_known;
+    if (block.is_met_again)
+        return search_and_keep(blocks, id, &block, key, seq, out);
+    raw_blocks_leave(blocks, id, block.stored);
+    return search_once(&block, hit->portion, key, seq, out);
 }
 
 /* What the file has of the key. False if that cannot be told. */
