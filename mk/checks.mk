@@ -37,7 +37,7 @@ tsan: $(call tests_of,tsan) ## unit and short model tests under ThreadSanitizer
 crash: $(BUILD)/mayfly $(addprefix $(BUILD)/release/,$(CRASHES) $(PRELOADS)) ## kill -9 and power cuts, long form (ROUNDS=n, default 200)
 	@$(RUN_TESTS) crash:$(or $(ROUNDS),200)
 
-soak: $(BUILD)/mayfly ## a server under steady load: memory, disk and latency must not grow (MINUTES=n, default 60)
+soak: $(BUILD)/mayfly $(BUILD)/release/heap.so ## a server under steady load: memory, disk and latency must not grow (MINUTES=n, default 60)
 	@$(RUN_TESTS) soak:$(or $(MINUTES),60)m
 
 lint: ## warnings of clang, what cppcheck finds in src/ beyond tools/cppcheck.txt, and clang-tidy by .clang-tidy; nothing is the limit

@@ -258,24 +258,39 @@ static status check_certificate(const char *certificate, const char *key, struct
     return STATUS_OK;
 }
 
+/* From 1 to most; 0 for anything else. */
+static int read_number(const char *text, int most)
+{
+    int64_t number = 0;
+
+    for (const char *digit = text; *digit; digit++) {
+        if (!isdigit((unsigned char)*digit))
+            return 0;
+        number = number * 10 + (*digit - '0');
+        if (number > most)
+            return 0;
+    }
+    return (int)number;
+}
+
 static status check_seconds(struct arena *arena, const char *text, int *out)
 {
     enum { SECONDS_MAX = 24 * 3600 };
-    int seconds = 0;
 
-    *out = 0;
-    for (const char *digit = text; *digit; digit++) {
-        if (!isdigit((unsigned char)*digit) || seconds > SECONDS_MAX)
-            seconds = -1;
-        if (seconds < 0)
-            break;
-        seconds = seconds * 10 + (*digit - '0');
-    }
-    if (seconds < 1 || seconds > SECONDS_MAX)
-        return status_fail(arena, INVALID, "--purger-pause %s: expected 1 to %d seconds", text,
-                           SECONDS_MAX);
-    *out = seconds;
-    return STATUS_OK;
+    *out = read_number(text, SECONDS_MAX);
+    return *out > 0 ? STATUS_OK
+                    : status_fail(arena, INVALID, "--purger-pause %s: expected 1 to %d seconds",
+                                  text, SECONDS_MAX);
+}
+
+static status check_cache(struct arena *arena, const char *text, int *out)
+{
+    enum { MEGABYTES_MAX = 1 << 20 };
+
+    *out = read_number(text, MEGABYTES_MAX);
+    return *out > 0 ? STATUS_OK
+                    : status_fail(arena, INVALID, "--cache %s: expected 1 to %d megabytes", text,
+                                  MEGABYTES_MAX);
 }
 
 static status check_format(struct arena *arena, const char *text, enum export_format *out)
@@ -345,6 +360,7 @@ static status check_texts(struct arena *arena, enum command command,
     TRY(check_mongo(arena, texts[OPTION_mongo], texts[OPTION_replset], out));
     TRY(check_certificate(texts[OPTION_cert], texts[OPTION_key], out));
     TRY(check_seconds(arena, texts[OPTION_purger_pause], &out->purger_pause_s));
+    TRY(check_cache(arena, texts[OPTION_cache], &out->cache_mb));
     out->audit_file = texts[OPTION_audit_file][0] != '\0' ? texts[OPTION_audit_file] : NULL;
     out->user = texts[OPTION_user][0] != '\0' ? texts[OPTION_user] : NULL;
     out->has_no_call_filter = strcmp(texts[OPTION_no_call_filter], flag_is_set) == 0;

@@ -34,6 +34,7 @@ struct config {
     enum storage_kind storage;
     enum log_level log_level;
     int purger_pause_s;
+    int cache_mb;
     const char *tls_certificate; /* file; NULL: the server makes its own */
     const char *tls_key;         /* file; with a certificate only */
     const char *key_file;        /* NULL: no keys of its own */

@@ -44,6 +44,7 @@ static status open_storage(struct house *house, const struct config *config, enu
         .log = &house->log,
         .metrics = &house->metrics,
         .sweeper = engine_sweeper(house->sweep),
+        .cache_bytes = (size_t)config->cache_mb << 20,
         .must_exist = command == COMMAND_CHECK,
         .is_read_only = command == COMMAND_CHECK,
     };

@@ -62,6 +62,7 @@ TEST(config, defaults_hold_where_nothing_is_said)
     CHECK_EQ(got.config.storage, STORAGE_KIND_ROCKSDB, "");
     CHECK_EQ(got.config.log_level, LOG_INFO, "");
     CHECK_EQ(got.config.purger_pause_s, LIMIT_PURGER_PAUSE_S, "");
+    CHECK_EQ(got.config.cache_mb, 72, "");
     CHECK(!got.config.has_test_commands);
     CHECK(!got.config.enforces_throughput);
     CHECK(!got.config.tls_certificate && !got.config.tls_key);
@@ -172,13 +173,14 @@ TEST(config, a_bad_key_file_is_refused_without_showing_the_key)
 TEST(config, both_spellings_of_a_value_are_read)
 {
     struct outcome got = read_words(COMMAND_SERVE, "--data=/x --storage memory --log-level=error "
-                                                   "--purger-pause 5 --test-commands");
+                                                   "--purger-pause 5 --cache=300 --test-commands");
 
     CHECK_OK(got.status);
     CHECK_STRING(got.config.data, "/x");
     CHECK_EQ(got.config.storage, STORAGE_KIND_MEMORY, "");
     CHECK_EQ(got.config.log_level, LOG_ERROR, "");
     CHECK_EQ(got.config.purger_pause_s, 5, "");
+    CHECK_EQ(got.config.cache_mb, 300, "");
     CHECK(got.config.has_test_commands);
     CHECK_STRING(read_words(COMMAND_SERVE, "--data a --data b").config.data, "b");
     close_memory();
@@ -204,6 +206,10 @@ TEST(config, bad_options_are_refused_by_name)
         { COMMAND_SERVE, "--purger-pause 1s",                   INVALID,   "--purger-pause"             },
         { COMMAND_SERVE, "--purger-pause 99999999999999999999", INVALID,   "--purger-pause"             },
         { COMMAND_SERVE, "--purger-pause -5",                   INVALID,   "--purger-pause"             },
+        { COMMAND_SERVE, "--cache 0",                           INVALID,   "--cache"                    },
+        { COMMAND_SERVE, "--cache 1048577",                     INVALID,   "--cache"                    },
+        { COMMAND_SERVE, "--cache 1g",                          INVALID,   "--cache"                    },
+        { COMMAND_SERVE, "--cache ",                            INVALID,   "--cache"                    },
         { COMMAND_SERVE, "--mongo 27017",                       INVALID,   "--mongo"                    },
         { COMMAND_SERVE, "--mongo=",                            INVALID,   "--mongo"                    },
         { COMMAND_SERVE, "--cosmos 0.0.0.0:8081",               INVALID,
