@@ -165,12 +165,11 @@ bool arena_try_extend(struct arena *arena, void *piece, size_t old_size, size_t 
     return true;
 }
 
-status arena_exhausted(const struct arena *arena)
+const char *arena_why_exhausted(const struct arena *arena)
 {
-    if (arena->taken > arena->budget_bytes / 2)
-        return status_of(OUT_OF_MEMORY,
-                         "the request needs more memory than its budget allows; ask for less");
-    return status_of(OUT_OF_MEMORY, "the request needs one piece of memory larger than its budget");
+    return arena->taken > arena->budget_bytes / 2
+               ? "the request needs more memory than its budget allows; ask for less"
+               : "the request needs one piece of memory larger than its budget";
 }
 
 status arena_take(struct arena *arena, size_t size, void **out)

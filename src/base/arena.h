@@ -48,7 +48,11 @@ arena_position arena_mark(const struct arena *arena);
 void arena_release(struct arena *arena, arena_position mark);
 
 size_t arena_used_bytes(const struct arena *arena);
-status arena_exhausted(const struct arena *arena);
+const char *arena_why_exhausted(const struct arena *arena);
+static inline status arena_exhausted(const struct arena *arena)
+{
+    return status_of(OUT_OF_MEMORY, arena_why_exhausted(arena));
+}
 
 #define ARENA_NEW(arena, count, out) \
     arena_take_array((arena), (count), sizeof(**(out)), (void **)(out))

@@ -29,13 +29,13 @@ const char *status_code_sentence(status_code code)
     return sentences[code];
 }
 
-status status_fail(struct arena *arena, status_code code, const char *format, ...)
+const char *status_message(struct arena *arena, status_code code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     const char *message = arena_format_args(arena, format, args);
     va_end(args);
-    return status_of(code, message ? message : status_code_sentence(code));
+    return message ? message : status_code_sentence(code);
 }
 
 status status_in(struct arena *arena, status inner, const char *format, ...)

@@ -37,15 +37,20 @@ typedef struct status {
             goto label;       \
     } while (0)
 
-/* A failure with a message formatted into `arena`; without memory the code's own sentence. */
-status status_fail(struct arena *arena, status_code code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* A failure with a static message. */
-static inline status status_of(status_code code, const char *message)
+MUST_USE static inline status status_of(status_code code, const char *message)
 {
     return (status){ .code = code, .message = message };
 }
+
+/* The text of a failure, formatted into `arena`; without memory the code's own sentence. */
+const char *status_message(struct arena *arena, status_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A failure with a formatted message. A macro, so that whoever follows the code, compiler or analyzer, sees where
+ * it is made that it is not OK. */
+#define status_fail(arena, code, ...) \
+    status_of((code), status_message((arena), (code), __VA_ARGS__))
 
 /* "in <context>: <message>", the code unchanged. */
 status status_in(struct arena *arena, status inner, const char *format, ...)

@@ -206,7 +206,7 @@ static status look_for_clash(struct build *build, const struct build_item *item,
     struct storage_view *view;
     struct storage_scan *scan;
     bytes key, value;
-    status s = STATUS_OK;
+    status s;
 
     row_key_index(&start, build->index->id);
     buffer_append(&start, values);

@@ -314,6 +314,7 @@ static status expand_document(const struct engine *engine, struct expansion *exp
             continue;
         places[i] = (struct place){ .value = { .type = VALUE_MISSING }, .is_final = true };
         expansion->has_wildcard |= definition->fields[i].part == PART_WILDCARD;
+        ASSERT(computed);
         TRY(index_part_collect(engine, expansion->arena, &definition->fields[i], document,
                                &computed[i]));
         TRY(emit_marks(expansion, i));

@@ -395,7 +395,7 @@ static status give_merged(const struct accumulate_home *home, const struct accum
                 struct value *more;
                 room = room ? room * 2 : 16;
                 TRY(ARENA_NEW(home->scratch, room, &more));
-                if (number)
+                if (values)
                     memcpy(more, values, number * sizeof(*more));
                 values = more;
             }
@@ -404,7 +404,7 @@ static status give_merged(const struct accumulate_home *home, const struct accum
     }
     struct buffer built = buffer_in(home->scratch);
     size_t begun = document_begin(&built);
-    for (size_t i = 0; i < names.count; i++)
+    for (size_t i = 0; values && i < names.count; i++)
         document_append(&built, names.members[i].key, values[i]);
     document_end(&built, begun);
     *out = (struct value){ .type = VALUE_DOCUMENT };

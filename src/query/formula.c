@@ -21,7 +21,7 @@ bool formula_is_true(struct value value)
     return value.type == VALUE_BOOL ? value_is_true(value) : !formula_is_null(value);
 }
 
-status formula_refuse(struct formula_run *run, int32_t number, const char *format, ...)
+const char *formula_note_refusal(struct formula_run *run, int32_t number, const char *format, ...)
 {
     va_list args;
 
@@ -29,7 +29,7 @@ status formula_refuse(struct formula_run *run, int32_t number, const char *forma
     const char *message = arena_format_args(run->arena, format, args);
     va_end(args);
     run->refusal = number;
-    return status_of(INVALID, message ? message : "an operand is not acceptable");
+    return message ? message : "an operand is not acceptable";
 }
 
 /* ---- results ---------------------------------------------------------------------------------------- */

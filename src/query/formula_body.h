@@ -17,7 +17,8 @@ MUST_USE status formula_argument(const struct formula *call, struct formula_run 
 /* Null, undefined or missing. */
 bool formula_is_null(struct value value);
 /* INVALID with the number that tells why. */
-status formula_refuse(struct formula_run *run, int32_t number, const char *format, ...)
+#define formula_refuse(...) status_of(INVALID, formula_note_refusal(__VA_ARGS__))
+const char *formula_note_refusal(struct formula_run *run, int32_t number, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 MUST_USE status formula_give_null(struct value *out);

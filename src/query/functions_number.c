@@ -78,7 +78,7 @@ status function_divide(struct evaluation *e, const struct expression *call, stru
     TRY(take_operands(e, call, &o));
     if (!o.are_numbers || o.real[1] == 0)
         return STATUS_OK;
-    if (o.are_whole && o.whole[1] != -1 && o.whole[0] % o.whole[1] == 0)
+    if (o.are_whole && o.whole[1] != 0 && o.whole[1] != -1 && o.whole[0] % o.whole[1] == 0)
         return value_of_int64(e->arena, o.whole[0] / o.whole[1], out);
     return call_give_real(e, o.real[0] / o.real[1], out);
 }
@@ -90,7 +90,7 @@ status function_modulo(struct evaluation *e, const struct expression *call, stru
     TRY(take_operands(e, call, &o));
     if (!o.are_numbers || o.real[1] == 0)
         return STATUS_OK;
-    if (o.are_whole)
+    if (o.are_whole && o.whole[1] != 0)
         return value_of_int64(e->arena, o.whole[1] == -1 ? 0 : o.whole[0] % o.whole[1], out);
     return call_give_real(e, fmod(o.real[0], o.real[1]), out);
 }

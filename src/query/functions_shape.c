@@ -109,7 +109,7 @@ static status relate(struct evaluation *e, const struct expression *call, relati
 {
     struct shape_work work = work_of(e);
     uint64_t given = work.pairs;
-    const struct shape *shapes[2];
+    const struct shape *shapes[2] = { NULL, NULL };
     bool has_both, is_so;
 
     TRY(take_shapes(e, call, &work, shapes, &has_both));

@@ -118,7 +118,7 @@ static status add_row(struct fusion *f)
     struct sort_entry entry;
     struct buffer key = buffer_in(run->scratch);
     struct value value;
-    double scores[LIMIT_QUERY_SCORES];
+    double scores[LIMIT_QUERY_SCORES] = { 0 };
 
     TRY(scores_of(f, scores));
     cursor_append_key(&run->cursor, &key);

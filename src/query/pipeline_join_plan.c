@@ -107,10 +107,11 @@ status join_condition(struct arena *arena, const struct match *match, const stru
     const struct match **parts;
     size_t count = 0;
 
+    *out = match;
+    if (!match || !match_has_formula(match))
+        return STATUS_OK;
     *out = NULL;
-    if (!match_has_formula(match))
-        *out = match;
-    if (*out || match->kind != MATCH_AND)
+    if (match->kind != MATCH_AND)
         return STATUS_OK;
     TRY(ARENA_NEW(arena, match->count, &parts));
     for (size_t i = 0; i < match->count; i++) {

@@ -93,6 +93,7 @@ static status fill_entry(struct rated_entry *entry, struct arena *arena,
         entry->memory = memory;
         entry->room = len;
     }
+    ASSERT(entry->memory || (from->key.len == 0 && from->value.raw.len == 0));
     if (from->key.len)
         memcpy(entry->memory, from->key.data, from->key.len);
     if (from->value.raw.len)

@@ -179,6 +179,7 @@ static void find_places(const struct edge *edge, const struct shape *other, stru
     bool is_crossing;
     struct vector at;
 
+    ASSERT(out->list);
     out->count = 0;
     add_place(out, edge, edge->a);
     add_place(out, edge, edge->b);

@@ -32,7 +32,7 @@ struct walk {
 static status apply_value(struct walk *w, const struct nodes *nodes, bytes name, struct value old,
                           struct update_change *out);
 
-status update_refuse(struct update_run *run, int32_t number, const char *format, ...)
+const char *update_note_refusal(struct update_run *run, int32_t number, const char *format, ...)
 {
     va_list args;
 
@@ -40,7 +40,7 @@ status update_refuse(struct update_run *run, int32_t number, const char *format,
     const char *message = arena_format_args(run->arena, format, args);
     va_end(args);
     run->refusal = number;
-    return status_of(INVALID, message ? message : "the update cannot be applied");
+    return message ? message : "the update cannot be applied";
 }
 
 static status add_node(struct walk *w, struct nodes *nodes, const struct update_node *node)

@@ -30,7 +30,8 @@ struct update_change {
     struct value value; /* missing: the field goes */
 };
 
-status update_refuse(struct update_run *run, int32_t number, const char *format, ...)
+#define update_refuse(...) status_of(INVALID, update_note_refusal(__VA_ARGS__))
+const char *update_note_refusal(struct update_run *run, int32_t number, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Would the step put a value where there is none? */
 bool update_creates(const struct update_step *step, const struct update_run *run);

@@ -102,7 +102,7 @@ status number_to_decimal(struct arena *arena, struct value number, struct value 
 static status calculate_decimal(struct arena *arena, enum number_operation operation,
                                 struct value a, struct value b, struct value *out)
 {
-    BID_UINT128 x = to_decimal(a), y = to_decimal(b), result = x;
+    BID_UINT128 x = to_decimal(a), y = to_decimal(b), result;
     unsigned flags = 0;
 
     switch (operation) {

@@ -110,8 +110,8 @@ static void write_escaped(struct buffer *out, uint8_t byte)
 /* There nearly always is. */
 static uint8_t *room_for(struct buffer *out, size_t more)
 {
-    return more <= out->room - out->len && !out->is_failed ? out->data + out->len
-                                                           : buffer_reserve(out, more);
+    return out->data && more <= out->room - out->len && !out->is_failed ? out->data + out->len
+                                                                        : buffer_reserve(out, more);
 }
 
 static void write_text(struct buffer *out, bytes text)

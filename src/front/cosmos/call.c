@@ -178,7 +178,7 @@ status call_renew(struct call *call)
     TRY(begin_request(call));
     TRY(resolve(call));
     /* What was checked was checked on the container that is gone, who asks above all. */
-    if (before != 0 && call->collection->id != before)
+    if (before != 0 && (!call->collection || call->collection->id != before))
         return call_fail(call, FAIL_NO_OWNER, NULL);
     return STATUS_OK;
 }
@@ -318,7 +318,7 @@ status call_reply_empty(struct call *call, unsigned http_status)
     return STATUS_OK;
 }
 
-status call_fail(struct call *call, enum failure_kind kind, const char *format, ...)
+const char *call_note_failure(struct call *call, enum failure_kind kind, const char *format, ...)
 {
     call->failure = (struct failure){ .kind = kind };
     if (format) {
@@ -327,7 +327,7 @@ status call_fail(struct call *call, enum failure_kind kind, const char *format, 
         call->failure.message = arena_format_args(call->arena, format, args);
         va_end(args);
     }
-    return status_of(INVALID, "the call failed");
+    return "the call failed";
 }
 
 static void committed(void *context, status outcome)

@@ -64,7 +64,8 @@ MUST_USE status call_reply(struct call *call, unsigned http_status, const struct
 MUST_USE status call_reply_empty(struct call *call, unsigned http_status);
 
 /* The call fails with this; always returns a status that is not OK. A NULL format: the usual sentence. */
-MUST_USE status call_fail(struct call *call, enum failure_kind kind, const char *format, ...)
+#define call_fail(...) status_of(INVALID, call_note_failure(__VA_ARGS__))
+const char *call_note_failure(struct call *call, enum failure_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Queues the last commit of the call. `done` fills in the reply, on the thread that committed: it must not

@@ -245,10 +245,8 @@ static status read_policy(struct definition_reader *r, struct value given)
 
 static status read_conflict_policy(struct definition_reader *r, struct value given)
 {
-    struct value mode = { .type = VALUE_MISSING };
-
     if (given.type == VALUE_DOCUMENT) {
-        mode = find_set(value_document(given), "mode");
+        const struct value mode = find_set(value_document(given), "mode");
         if (mode.type != VALUE_MISSING && !is_text(mode, "LastWriterWins") &&
             !is_text(mode, "Custom"))
             return call_fail(r->call, FAIL_BAD_REQUEST,

@@ -257,7 +257,7 @@ static status find_birth(struct call *call, bytes partition, uint64_t birth,
     if (is_own)
         return STATUS_OK;
     TRY(scan_open(&call->request, call->collection, &spec, &scan));
-    status s = STATUS_OK;
+    status s;
     while (scan_next(scan, &row)) {
         if (row.birth_seq != birth)
             continue;

@@ -36,15 +36,15 @@ struct sql_error sql_error_at(struct sql_lexer *lexer, const char *code, size_t 
                                .message = message ? message : "The query is not valid." };
 }
 
-status sql_fail(struct sql_lexer *lexer, const char *code, size_t start, size_t end,
-                const char *format, ...)
+const char *sql_note_error(struct sql_lexer *lexer, const char *code, size_t start, size_t end,
+                           const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     *lexer->error = sql_error_at(lexer, code, start, end, format, args);
     va_end(args);
-    return status_of(INVALID, lexer->error->message);
+    return lexer->error->message;
 }
 
 /* `what` and the text from `start` on, cut to a length that can be shown. */

@@ -41,8 +41,9 @@ struct sql_lexer {
 MUST_USE status sql_lex(struct sql_lexer *lexer, struct sql_token *out);
 
 /* Fills the error, with places in UTF-16 units, and returns INVALID with its message. */
-status sql_fail(struct sql_lexer *lexer, const char *code, size_t start, size_t end,
-                const char *format, ...) __attribute__((format(printf, 5, 6)));
+#define sql_fail(...) status_of(INVALID, sql_note_error(__VA_ARGS__))
+const char *sql_note_error(struct sql_lexer *lexer, const char *code, size_t start, size_t end,
+                           const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 struct sql_error sql_error_at(struct sql_lexer *lexer, const char *code, size_t start, size_t end,
                               const char *format, va_list args)

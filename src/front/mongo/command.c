@@ -309,17 +309,17 @@ static status run(struct command *command)
 
 /* ---- the way out ------------------------------------------------------------------------------------ */
 
-status command_fail(struct command *command, int32_t code, const char *format, ...)
+const char *command_note_fault(struct command *command, int32_t code, const char *format, ...)
 {
     va_list args;
 
     if (command->fault.code != ERROR_NONE)
-        return status_of(INVALID, "the command failed");
+        return "the command failed";
     va_start(args, format);
     const char *message = arena_format_args(command->arena, format, args);
     va_end(args);
-    return fault_raise(command->arena, &command->fault, code, "%s",
-                       message ? message : "no memory to say what failed");
+    return fault_note(command->arena, &command->fault, code, "%s",
+                      message ? message : "no memory to say what failed");
 }
 
 /* Drivers try these again by themselves. */

@@ -135,7 +135,8 @@ size_t command_place(const struct command_row *row);
 bytes command_reply(struct command *command);
 
 /* Fails the command with a number of errors.def; always returns a status that is not OK. */
-MUST_USE status command_fail(struct command *command, int32_t code, const char *format, ...)
+#define command_fail(...) status_of(INVALID, command_note_fault(__VA_ARGS__))
+const char *command_note_fault(struct command *command, int32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Queues the last commit. `done` appends the reply, on the thread that committed: it must not block, begin
  * a write, nor look up a collection; it is called for a commit that failed too (command->outcome). If this

@@ -120,6 +120,7 @@ status compressor_pack(struct arena *arena, enum compressor compressor, bytes pl
     void *packed;
 
     *out = BYTES_NONE;
+    ASSERT(compressor < COMPRESSOR_COUNT);
     TRY(arena_take(arena, room + 1, &packed));
     size_t len = pack(compressor, plain, packed, room);
     if (len == 0)

@@ -10,30 +10,36 @@
 
 #include "value/value.h"
 
-status fault_raise(struct arena *arena, struct fault *fault, int32_t code, const char *format, ...)
+const char *fault_note(struct arena *arena, struct fault *fault, int32_t code, const char *format,
+                       ...)
 {
     va_list args;
 
     if (fault->code != ERROR_NONE)
-        return status_of(INVALID, "the command failed");
+        return "the command failed";
     va_start(args, format);
     *fault = (struct fault){ .code = code, .message = arena_format_args(arena, format, args) };
     va_end(args);
     if (!fault->message)
         fault->message = "no memory to say what failed";
-    return status_of(INVALID, "the command failed");
+    return "the command failed";
 }
 
-status fault_keep(struct arena *arena, struct fault *fault, status failed)
+void fault_keep_text(struct arena *arena, struct fault *fault)
 {
     const char *message = fault->message ? arena_format(arena, "%s", fault->message) : NULL;
 
-    if (failed.code == OK)
-        return failed;
     if (fault->message)
         fault->message = message ? message : "no memory to say what failed";
     if (fault->details.len && arena_copy(arena, fault->details, &fault->details).code != OK)
         fault->details = BYTES_NONE;
+}
+
+status fault_keep(struct arena *arena, struct fault *fault, status failed)
+{
+    if (failed.code == OK)
+        return failed;
+    fault_keep_text(arena, fault);
     return status_fail(arena, failed.code, "%s", failed.message);
 }
 

@@ -22,10 +22,12 @@ struct fault {
 
 /* Sets the fault and returns a status that is not OK. The first fault stays: what fails because of it
  * does not hide it. */
-MUST_USE status fault_raise(struct arena *arena, struct fault *fault, int32_t code,
-                            const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* What was raised may lie in memory that goes before it is told: copies it, and what the status says, to
- * `arena`. Gives the status. */
+#define fault_raise(...) status_of(INVALID, fault_note(__VA_ARGS__))
+const char *fault_note(struct arena *arena, struct fault *fault, int32_t code, const char *format,
+                       ...) __attribute__((format(printf, 4, 5)));
+/* What was raised may lie in memory that goes before it is told: copies it to `arena`. */
+void fault_keep_text(struct arena *arena, struct fault *fault);
+/* The same with what the status says. Gives the status. */
 MUST_USE status fault_keep(struct arena *arena, struct fault *fault, status failed);
 /* "Location<code>" for a number without a name. Valid until the buffer goes. */
 enum { FAULT_NAME_BYTES = 24 };

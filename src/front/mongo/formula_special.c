@@ -299,6 +299,7 @@ status formula_parse_percentile(struct arena *arena, struct field call,
     bool is_median = formula_is_named(call.name, "$median");
     struct value method;
 
+    *shares_out = (struct value){ .type = VALUE_MISSING };
     TRY(formula_need_object(&p, call));
     TRY(formula_check_names(&p, call,
                             (const char *const[]){ "input", "method", is_median ? NULL : "p" }, 3));

@@ -213,7 +213,7 @@ static status take(struct command *command, struct insertion *insertion, size_t 
     struct fault fault = command->fault.code != ERROR_NONE ? command->fault : fault_of(s);
     command->fault = (struct fault){ 0 };
     if (insertion->errors_memory) /* a commit gives back what it lies in */
-        s = fault_keep(insertion->errors_memory, &fault, s);
+        fault_keep_text(insertion->errors_memory, &fault);
     if (insertion->is_ordered)
         TRY(commit(command, insertion));
     return is_over(insertion) ? STATUS_OK : write_errors_add(&insertion->errors, number, &fault);
