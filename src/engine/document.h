@@ -93,14 +93,16 @@ MUST_USE status document_write(struct request *request, struct write_op *ops, si
 
 /* Several writes of one request, one behind the other: each is prepared by the caller while those before it are on
  * their way to the disk, where another thread has the time for that. Each is a commit of its own, and they are
- * carried out in their order. */
+ * carried out in their order: behind one that was refused, none of those under way is carried out. */
 struct write_train {
     struct request *request;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t is_empty;
     size_t under_way;
+    bool is_refused; /* the committing thread's, and nobody's while nothing is under way */
 };
 
+/* From now on the other writes of the request are parts of it, too. */
 void write_train_open(struct write_train *train, struct request *request);
 /* As document_write_begin(), but outcomes are known only after the next write_train_wait(); until then the operations, and
  * what they point at, must stay. */

@@ -77,6 +77,7 @@ struct request {
     unsigned slot;
     struct transaction *transaction; /* that it is inside of, or that it commits */
     bool is_committing;
+    struct write_train *train; /* that its writes are parts of, see document.h; NULL: none */
     /* Asked now and then while a write waits for a transaction to end; what is not OK ends the wait. NULL: nobody
      * is asked. Set by the caller after request_begin. */
     status (*check)(void *context);

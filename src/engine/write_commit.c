@@ -274,9 +274,8 @@ static void put_notes(struct write *write, struct storage_batch *batch)
     }
 }
 
-status write_stamp(struct commit *commit, struct storage_batch *batch)
+static status stamp(struct write *write, struct storage_batch *batch)
 {
-    struct write *write = commit->owner;
     struct engine *engine = write->request->engine;
 
     if (!group_reserve(engine, 2 * (write->op_count + write->leaving_count)))
@@ -300,6 +299,19 @@ status write_stamp(struct commit *commit, struct storage_batch *batch)
     }
     put_notes(write, batch);
     return STATUS_OK;
+}
+
+status write_stamp(struct commit *commit, struct storage_batch *batch)
+{
+    struct write *write = commit->owner;
+    struct write_train *train = write->request->train;
+
+    if (train && train->is_refused)
+        return status_of(OUT_OF_MEMORY, "an earlier part of the same command could not be written");
+    const status s = stamp(write, batch);
+    if (train && s.code != OK)
+        train->is_refused = true;
+    return s;
 }
 
 static void count_operations(struct write *write)

@@ -14,6 +14,7 @@ void write_train_open(struct write_train *train, struct request *request)
     *train = (struct write_train){ .request = request };
     pthread_mutex_init(&train->lock, NULL);
     pthread_cond_init(&train->is_empty, NULL);
+    request->train = train;
 }
 
 static void arrive(void *context, status outcome)
@@ -47,6 +48,7 @@ void write_train_wait(struct write_train *train)
     pthread_mutex_lock(&train->lock);
     while (train->under_way > 0)
         pthread_cond_wait(&train->is_empty, &train->lock);
+    train->is_refused = false;
     pthread_mutex_unlock(&train->lock);
     if (is_marked)
         block_end();
@@ -55,6 +57,7 @@ void write_train_wait(struct write_train *train)
 void write_train_close(struct write_train *train)
 {
     write_train_wait(train);
+    train->request->train = NULL;
     pthread_cond_destroy(&train->is_empty);
     pthread_mutex_destroy(&train->lock);
 }

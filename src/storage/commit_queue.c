@@ -241,11 +241,11 @@ static status submit(struct commit_queue *queue, struct commit *commit,
 }
 
 /* Mostly waiting for the disk, so marked as a wait; refused, it must be done all the same. */
-static void lead_marked(struct commit_queue *queue)
+static void lead_marked(struct commit_queue *queue, enum lead_reason reason)
 {
     const bool is_marked = block_begin();
 
-    lead(queue, LEAD_ONE_OF_MANY, NULL);
+    lead(queue, reason, NULL);
     if (is_marked)
         block_end();
 }
@@ -258,7 +258,7 @@ status commit_submit(struct commit_queue *queue, struct commit *commit)
     ASSERT(commit->done != NULL);
     TRY(submit(queue, commit, NULL, &is_leader));
     if (is_leader)
-        lead_marked(queue);
+        lead_marked(queue, LEAD_ONE_OF_MANY);
     return STATUS_OK;
 }
 
@@ -275,7 +275,7 @@ status commit_submit_aside(struct commit_queue *queue, struct commit *commit, st
     ASSERT(commit->done != NULL);
     TRY(submit(queue, commit, NULL, &is_leader));
     if (is_leader && !crew_lend(crew, lead_aside, queue))
-        lead_marked(queue);
+        lead_marked(queue, LEAD_ASIDE);
     return STATUS_OK;
 }
 

@@ -147,7 +147,9 @@ static char *open_database(struct rocksdb_storage *rocks)
 
 static char *open_strictly(struct rocksdb_storage *rocks, const struct logs_left *left)
 {
-    const uint64_t kept_log_bytes = left->is_synced && !rocks->is_read_only ? left->bytes : 0;
+    const bool is_kept = left->is_synced && left->bytes <= KEPT_LOG_BYTES_MAX &&
+                         !rocks->is_read_only;
+    const uint64_t kept_log_bytes = is_kept ? left->bytes : 0;
 
     rocksdb_options_set_recovery(rocks, RECOVERY_STRICT, kept_log_bytes);
     char *error = open_database(rocks);
@@ -175,7 +177,7 @@ static status open_or_recover(struct rocksdb_storage *rocks, struct arena *arena
     char *error;
 
     if (left.is_cut)
-        error = open_up_to_damage(rocks, "the last record of the log was cut off");
+        error = open_up_to_damage(rocks, "the log ends in a record that is not whole");
     else {
         error = open_strictly(rocks, &left);
         if (error != NULL && rocks->db == NULL && rocksdb_error_code(error) == CORRUPT) {

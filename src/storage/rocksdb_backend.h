@@ -64,6 +64,7 @@ struct rocksdb_storage {
     } trash;
     _Atomic bool is_failed;          /* a write failed: no more commits */
     _Atomic uint64_t ranges_deleted; /* commits with such */
+    _Atomic uint64_t rewrite_owed;   /* see rocksdb_rewrite.c; 0: nothing is */
     _Atomic uint32_t body_gets;
     _Atomic bool is_bodies_cache_full;
     /* Sweeps whose context is out; 0 when closed. Also orders the owner's memory between the threads
@@ -98,6 +99,8 @@ void rocksdb_options_release(struct rocksdb_storage *rocks);
 /* How a damaged end of the write-ahead log is met, and whether what is read from it stays in memory at first (not, if 0 bytes
  * are to be kept): see rocksdb_options.c. The second is called when the database is open; RocksDB's text, or NULL. */
 enum log_recovery { RECOVERY_STRICT, RECOVERY_UP_TO_DAMAGE };
+/* Longer logs than there should ever be are written to files as they are read, because memory has an end. */
+enum { KEPT_LOG_BYTES_MAX = 256 << 20 };
 void rocksdb_options_set_recovery(struct rocksdb_storage *rocks, enum log_recovery recovery,
                                   uint64_t kept_log_bytes);
 char *rocksdb_options_end_recovery(struct rocksdb_storage *rocks, uint64_t kept_log_bytes);

@@ -56,8 +56,13 @@ static bool has_its_checksum(const uint8_t *piece, size_t content_len)
     return le32toh(stored) == ((crc >> 15 | crc << 17) + UINT32_C(0xA282EAD8));
 }
 
-/* Of the last block with anything in it, which ends with zeros or with the next block of zeros. A kind that is not known is left
- * to RocksDB. */
+static bool is_zero(const uint8_t *data, size_t len)
+{
+    return len == 0 || (data[0] == 0 && memcmp(data, data + 1, len - 1) == 0);
+}
+
+/* Of the last block with anything in it, which ends with zeros or with the next block of zeros. What is wrong in front of
+ * something else was not cut off but has rotted: RocksDB shall say how. The same holds for what is no piece at all. */
 static bool ends_in_a_cut(const uint8_t block[BLOCK_BYTES])
 {
     unsigned kind = PIECE_NONE;
@@ -68,18 +73,14 @@ static bool ends_in_a_cut(const uint8_t block[BLOCK_BYTES])
         if (block[at + HEAD_BYTES - 1] == PIECE_NONE && len == 0)
             break;
         kind = block[at + HEAD_BYTES - 1];
-        if (kind > PIECE_LAST)
+        const size_t end = at + HEAD_BYTES + len;
+        if (kind > PIECE_LAST || end > BLOCK_BYTES)
             return false;
-        if (at + HEAD_BYTES + len > BLOCK_BYTES || !has_its_checksum(block + at, len))
-            return true;
-        at += HEAD_BYTES + len;
+        if (!has_its_checksum(block + at, len))
+            return is_zero(block + end, BLOCK_BYTES - end);
+        at = end;
     }
     return kind == PIECE_FIRST || kind == PIECE_MIDDLE;
-}
-
-static bool is_zero(const uint8_t *data, size_t len)
-{
-    return len == 0 || (data[0] == 0 && memcmp(data, data + 1, len - 1) == 0);
 }
 
 /* Zeros are written up to the end of a block; a log that ends elsewhere has none, and RocksDB takes a cut there for its end. */

@@ -21,7 +21,10 @@
  * instead, and is written to files while the first clients are served already. Until then the old logs are kept, and a second crash reads
  * them again; so they have to be on the disk (logs_look() has synced them), and the memory tables have to hold all of them, because
  * RocksDB writes all tables before anybody is served if one of them becomes full. After damage everything is written at once as
- * RocksDB would, so that no log with a damaged end is ever read together with a later one.
+ * RocksDB would. A record cut short at the end of a file is no damage: such a log may be kept and be read again together with a later
+ * one. Tail mode passes it over, and point-in-time mode does too, because the first record of the later log has the number that follows the
+ * last whole one of the log before; so nothing may use up numbers that are not in the log. A log that is kept is not listed in
+ * the manifest, until it goes a second later.
  *
  * Threads: called while opening and closing only. */
 #include "storage/rocksdb_backend.h"

@@ -688,6 +688,23 @@ TEST(storage, rocksdb_sees_a_cut_in_its_log_before_it_reads_it)
         check_cut(image, (off_t)(end - 1 - (off_t)random_below(&random, (uint64_t)end / 2)));
 }
 
+TEST(storage, rocksdb_tells_rot_in_front_of_whole_commits_from_a_cut)
+{
+    char image[256], path[600], logged[4096];
+    struct stat info;
+
+    make_crash_image_of(image, sizeof(image), long_value());
+    log_path(image, path, sizeof(path));
+    CHECK_EQ(stat(path, &info), 0, "");
+    const int fd = open(path, O_RDWR);
+    CHECK_EQ(pwrite(fd, "rot", 3, end_of_commits(fd, info.st_size) - 2000), 3, "");
+    close(fd);
+    struct rocksdb_storage place = { .path = image };
+    CHECK_EQ(logs_look(&place).is_cut, false, "a whole commit lies behind");
+    CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 98, "");
+    CHECK_THAT(strstr(logged, "Corruption") != NULL, "%s", logged);
+}
+
 /* ---- a log that is too large to wait for ------------------------------------------------------------ */
 
 enum { LARGE_LOG_ROWS = 16000 };

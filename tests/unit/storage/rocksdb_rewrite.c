@@ -113,6 +113,42 @@ TEST(storage, rocksdb_files_are_rewritten_when_a_view_may_have_kept_much_alive)
     CHECK(is_rewritten(0, true, LOOKS_PATIENT));
 }
 
+static int count_files(struct fixture *f)
+{
+    const rocksdb_livefiles_t *live = rocksdb_livefiles(rocksdb_of(f->storage)->db);
+    int count = 0;
+
+    for (int i = 0; i < rocksdb_livefiles_count(live); i++)
+        count += strcmp(rocksdb_livefiles_column_family_name(live, i),
+                        rocksdb_space_names[SPACE_BODIES]) == 0;
+    rocksdb_livefiles_destroy(live);
+    return count;
+}
+
+/* When the view ends, the file that it has kept alive is not older than the last commit, so that RocksDB lets it be. */
+TEST(storage, rocksdb_files_that_a_view_has_kept_alive_go_when_a_later_one_ends)
+{
+    struct storage_view *view;
+    struct fixture f;
+
+    open_with_file(&f);
+    struct rocksdb_storage *rocks = rocksdb_of(f.storage);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    fixture_delete_range(&f, fixture_at(SPACE_BODIES), "a", "z");
+    fixture_commit(&f);
+    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], NULL, 0, NULL, 0);
+    CHECK(count_files(&f) > 0);
+    storage_view_close(f.storage, view);
+    for (int i = 0; i < LOOKS_PATIENT && count_files(&f) > 0; i++) {
+        put_rows(&f, SPACE_META, 1);
+        CHECK_OK(storage_view_open(f.storage, &view));
+        storage_view_close(f.storage, view);
+        wait_for_compactions(&f);
+    }
+    CHECK_EQ(count_files(&f), 0, "");
+    fixture_close(&f);
+}
+
 TEST(storage, rocksdb_views_have_kept_much_alive_if_many_rows_or_ranges_went_meanwhile)
 {
     struct storage_view *view;
