@@ -10,24 +10,20 @@
 #include <stdio.h>
 
 #include "query/match_parts.h"
+#include "query/names.h"
 
 struct walk {
     const struct projection *projection;
     struct projection_run *run;
     struct formula_run formulas;
+    /* For each node by its number: the last visit of its parent to a document that found the field there. NULL if nothing is
+     * computed. */
+    uint32_t *met;
+    uint32_t visits;
 };
 
 static status project_document(struct walk *w, const struct projection_node *node, bytes document,
                                struct value *out);
-
-static const struct projection_node *child_of(const struct projection_node *node, bytes name)
-{
-    for (const struct projection_node *child = node->children; child; child = child->next) {
-        if (bytes_equal(child->name, name))
-            return child;
-    }
-    return NULL;
-}
 
 /* ---- arrays ----------------------------------------------------------------------------------------- */
 
@@ -188,17 +184,6 @@ static status project_value(struct walk *w, const struct projection_node *node, 
     return STATUS_OK;
 }
 
-static bool computes(const struct projection_node *node)
-{
-    if (node->kind == PROJECT_COMPUTE)
-        return true;
-    for (const struct projection_node *child = node->children; child; child = child->next) {
-        if (computes(child))
-            return true;
-    }
-    return false;
-}
-
 /* What is computed where nothing is; missing if nothing is. */
 static status make_missing(struct walk *w, const struct projection_node *node, struct value *out)
 {
@@ -208,7 +193,7 @@ static status make_missing(struct walk *w, const struct projection_node *node, s
     *out = (struct value){ .type = VALUE_MISSING };
     if (node->kind == PROJECT_COMPUTE)
         return compute(w, node, out);
-    if (node->kind != PROJECT_INSIDE || !computes(node))
+    if (node->kind != PROJECT_INSIDE || !node->computes)
         return STATUS_OK;
     begun = document_begin(&built);
     for (const struct projection_node *child = node->children; child; child = child->next) {
@@ -222,7 +207,7 @@ static status make_missing(struct walk *w, const struct projection_node *node, s
 }
 
 static status project_fields(struct walk *w, const struct projection_node *node, bytes document,
-                             struct buffer *built)
+                             uint32_t visit, struct buffer *built)
 {
     bool keeps_others = !w->projection->is_inclusion;
     bool is_top = node == w->projection->root;
@@ -230,12 +215,14 @@ static status project_fields(struct walk *w, const struct projection_node *node,
     struct field field;
 
     while (document_next(&walk, &field)) {
-        const struct projection_node *child = child_of(node, field.name);
+        const struct projection_node *child = names_find(node->names, field.name);
         struct value value = field.value;
         bool is_id = is_top && bytes_equal(field.name, BYTES_LITERAL("_id"));
+        if (child && w->met)
+            w->met[child->number] = visit;
         if (child) {
             bool is_scalar = value.type != VALUE_DOCUMENT && value.type != VALUE_ARRAY;
-            if (is_scalar && child->kind == PROJECT_INSIDE && computes(child))
+            if (is_scalar && child->kind == PROJECT_INSIDE && child->computes)
                 TRY(make_missing(w, child, &value));
             else
                 TRY(project_value(w, child, field.value, &value));
@@ -247,20 +234,30 @@ static status project_fields(struct walk *w, const struct projection_node *node,
     return STATUS_OK;
 }
 
+static status append_new(struct walk *w, const struct projection_node *node, uint32_t visit,
+                         struct buffer *built)
+{
+    struct value value;
+
+    for (const struct projection_node *child = node->children; child; child = child->next) {
+        if (!child->computes || w->met[child->number] == visit)
+            continue;
+        TRY(make_missing(w, child, &value));
+        document_append(built, child->name, value);
+    }
+    return STATUS_OK;
+}
+
 static status project_document(struct walk *w, const struct projection_node *node, bytes document,
                                struct value *out)
 {
     struct buffer built = buffer_in(w->run->arena);
     size_t begun = document_begin(&built);
-    struct value value;
+    uint32_t visit = ++w->visits;
 
-    TRY(project_fields(w, node, document, &built));
-    for (const struct projection_node *child = node->children; child; child = child->next) {
-        if (document_find_bytes(document, child->name, &value))
-            continue;
-        TRY(make_missing(w, child, &value));
-        document_append(&built, child->name, value);
-    }
+    TRY(project_fields(w, node, document, visit, &built));
+    if (node->computes)
+        TRY(append_new(w, node, visit, &built));
     document_end(&built, begun);
     *out = (struct value){ .type = VALUE_DOCUMENT };
     return buffer_finish(&built, &out->raw);
@@ -281,6 +278,8 @@ status projection_apply(const struct projection *projection, struct projection_r
                                                            .raw = document };
     if (!w.formulas.variables)
         w.formulas.variables = variables;
+    if (projection->root->computes)
+        TRY(ARENA_NEW(run->arena, projection->node_count + 1, &w.met));
     TRY(project_document(&w, projection->root, document, &made));
     *out = made.raw;
     return STATUS_OK;
@@ -288,25 +287,25 @@ status projection_apply(const struct projection *projection, struct projection_r
 
 /* ---- building --------------------------------------------------------------------------------------- */
 
-static status add_child(struct arena *arena, struct projection_node *parent, bytes name,
-                        struct projection_node **out, bool *is_new_out)
+static status find_child(struct arena *arena, struct projection *projection,
+                         struct projection_node *parent, bytes name, struct projection_node **out,
+                         bool *is_new_out)
 {
-    struct projection_node **place = &parent->children;
-
-    while (*place && !bytes_equal((*place)->name, name))
-        place = &(*place)->next;
-    *is_new_out = *place == NULL;
-    if (*is_new_out) {
-        TRY(ARENA_NEW(arena, 1, place));
-        (*place)->name = name;
-        (*place)->kind = PROJECT_INSIDE;
-    }
-    *out = *place;
-    return STATUS_OK;
+    *out = names_find(parent->names, name);
+    *is_new_out = *out == NULL;
+    if (*out)
+        return STATUS_OK;
+    TRY(ARENA_NEW(arena, 1, out));
+    (*out)->name = name;
+    (*out)->kind = PROJECT_INSIDE;
+    (*out)->number = (uint32_t)++projection->node_count;
+    *(parent->last_child ? &parent->last_child->next : &parent->children) = *out;
+    parent->last_child = *out;
+    return names_add(&parent->names, arena, *out);
 }
 
 status projection_add(struct arena *arena, struct projection *projection, bytes path,
-                      struct projection_node **out)
+                      enum projection_kind kind, struct projection_node **out)
 {
     struct projection_node *node;
     bytes rest = path;
@@ -317,16 +316,19 @@ status projection_add(struct arena *arena, struct projection *projection, bytes 
         projection->root->kind = PROJECT_INSIDE;
     }
     node = projection->root;
+    node->computes |= kind == PROJECT_COMPUTE;
     while (rest.len) {
         bytes part = match_take_part(&rest);
-        TRY(add_child(arena, node, part, &node, &is_new));
+        TRY(find_child(arena, projection, node, part, &node, &is_new));
         if (node->kind != PROJECT_INSIDE)
             return status_fail(arena, INVALID, "Path collision at %.*s", (int)path.len,
                                (const char *)path.data);
+        node->computes |= kind == PROJECT_COMPUTE;
     }
     if (!is_new)
         return status_fail(arena, INVALID, "Path collision at %.*s", (int)path.len,
                            (const char *)path.data);
+    node->kind = kind;
     *out = node;
     return STATUS_OK;
 }

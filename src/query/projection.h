@@ -20,13 +20,18 @@ enum projection_kind {
     PROJECT_INSIDE,     /* see `children` */
 };
 
+struct names;
+
 struct projection_node {
+    bytes name; /* first, see names.h */
     enum projection_kind kind;
-    bytes name;
+    bool computes; /* PROJECT_COMPUTE, or inside of it is one */
     const struct formula *formula;
     int64_t skip, limit;       /* PROJECT_SLICE; limit INT64_MAX if all */
     const struct match *match; /* PROJECT_ELEMENT */
-    struct projection_node *children, *next;
+    struct projection_node *children, *last_child, *next;
+    uint32_t number;     /* in the tree, from 1; the root is 0 */
+    struct names *names; /* of the children */
 };
 
 struct projection {
@@ -35,6 +40,7 @@ struct projection {
     bool adds_only; /* everything is kept, computed places are put in: $addFields */
     bool needs_position;
     struct projection_node *root;
+    size_t node_count; /* without the root */
 };
 
 struct projection_run {
@@ -54,9 +60,9 @@ MUST_USE status projection_names(const struct projection *projection, struct are
 
 /* ---- building ---------------------------------------------------------------------------------------- */
 
-/* The node at a dotted path, made if need be. INVALID if the path goes through, or ends inside of, another one
- * that is there already. */
+/* A node of this kind at a dotted path. INVALID if the path goes through, or ends inside of, another one that is there
+ * already. */
 MUST_USE status projection_add(struct arena *arena, struct projection *projection, bytes path,
-                               struct projection_node **out);
+                               enum projection_kind kind, struct projection_node **out);
 
 #endif

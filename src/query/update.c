@@ -27,6 +27,9 @@ struct walk {
     const struct update *update;
     struct update_run *run;
     bytes original;
+    /* For each node by its number: the last visit of its parent to a document that found the field there. */
+    uint32_t *met;
+    uint32_t visits;
 };
 
 static status apply_value(struct walk *w, const struct nodes *nodes, bytes name, struct value old,
@@ -58,6 +61,11 @@ static bool is_filter(bytes name)
     return name.len >= 3 && name.data[0] == '$' && name.data[1] == '[';
 }
 
+static bytes write_position(size_t position, char room[24])
+{
+    return bytes_of(room, (size_t)snprintf(room, 24, "%zu", position));
+}
+
 /* Name of a child as it stands in this document: "$" is the position that was found. */
 static status name_of(struct walk *w, const struct update_node *child, char room[24], bytes *out)
 {
@@ -68,8 +76,7 @@ static status name_of(struct walk *w, const struct update_node *child, char room
         return update_refuse(w->run, REFUSED_BAD_VALUE,
                              "The positional operator did not find the match needed from the "
                              "query.");
-    int len = snprintf(room, 24, "%zu", w->run->position);
-    *out = bytes_of(room, (size_t)len);
+    *out = write_position(w->run->position, room);
     return STATUS_OK;
 }
 
@@ -134,31 +141,61 @@ static bool makes_something(const struct walk *w, const struct update_node *node
 
 /* ---- documents -------------------------------------------------------------------------------------- */
 
+static bool is_wide(const struct update_node *node)
+{
+    return node->child_count > NAMES_FEW;
+}
+
+/* Children of a node that are asked one by one whether they stand for a name: all of them, or where they are many only those
+ * that may stand for another name than their own. */
+static const struct update_node *first_asked(const struct update_node *node)
+{
+    return is_wide(node) ? node->dollared : node->children;
+}
+
+static const struct update_node *next_asked(const struct update_node *node,
+                                            const struct update_node *child)
+{
+    const struct update_node *next = child->next;
+
+    return is_wide(node) && next && !update_is_dollared(next) ? NULL : next;
+}
+
+/* The child of this name, if it is not among those that are asked. It comes behind them where it is a position: '$' is below
+ * all digits. */
+static status add_named(struct walk *w, const struct update_node *node, bytes name,
+                        struct nodes *out)
+{
+    const struct update_node *child = is_wide(node) ? names_find(node->names, name) : NULL;
+
+    return child && !update_is_dollared(child) ? add_node(w, out, child) : STATUS_OK;
+}
+
 /* All children of the nodes that stand for this name. */
 static status gather(struct walk *w, const struct nodes *nodes, bytes name, struct nodes *out)
 {
     out->count = 0;
     for (size_t i = 0; i < nodes->count; i++) {
-        for (const struct update_node *child = nodes->items[i]->children; child;
-             child = child->next) {
+        const struct update_node *node = nodes->items[i], *child;
+        for (child = first_asked(node); child; child = next_asked(node, child)) {
             char room[24];
             bytes wanted;
             TRY(name_of(w, child, room, &wanted));
             if (bytes_equal(wanted, name))
                 TRY(add_node(w, out, child));
         }
+        TRY(add_named(w, node, name, out));
     }
     return STATUS_OK;
 }
 
-static bool has_field(bytes document, bytes name)
+static void note_met(struct walk *w, const struct nodes *below, uint32_t visit)
 {
-    struct value ignored;
-
-    return document_find_bytes(document, name, &ignored);
+    for (size_t i = 0; i < below->count; i++)
+        w->met[below->items[i]->number] = visit;
 }
 
-static status append_new(struct walk *w, const struct nodes *nodes, bytes document,
+static status append_new(struct walk *w, const struct nodes *nodes, uint32_t visit,
                          struct buffer *built, bool *is_changed)
 {
     for (size_t i = 0; i < nodes->count; i++) {
@@ -168,7 +205,7 @@ static status append_new(struct walk *w, const struct nodes *nodes, bytes docume
             char room[24];
             bytes name;
             TRY(name_of(w, child, room, &name));
-            if (has_field(document, name))
+            if (w->met[child->number] == visit)
                 continue;
             TRY(make_missing(w, child, &value));
             *is_changed |= value.type != VALUE_MISSING;
@@ -188,8 +225,8 @@ static status no_array(struct walk *w, bytes name, struct value value)
 static bool has_filter_child(const struct nodes *nodes)
 {
     for (size_t i = 0; i < nodes->count; i++) {
-        for (const struct update_node *child = nodes->items[i]->children; child;
-             child = child->next) {
+        const struct update_node *node = nodes->items[i], *child;
+        for (child = first_asked(node); child; child = next_asked(node, child)) {
             if (is_filter(child->name))
                 return true;
         }
@@ -203,6 +240,7 @@ static status apply_document(struct walk *w, const struct nodes *nodes, bytes na
     struct buffer built = buffer_in(w->run->arena);
     size_t begun = document_begin(&built);
     struct document_walk fields = document_fields(document);
+    uint32_t visit = ++w->visits;
     struct nodes below;
     struct field field;
 
@@ -212,12 +250,13 @@ static status apply_document(struct walk *w, const struct nodes *nodes, bytes na
     while (document_next(&fields, &field)) {
         struct update_change change = { .value = field.value };
         TRY(gather(w, nodes, field.name, &below));
+        note_met(w, &below, visit);
         if (below.count)
             TRY(apply_value(w, &below, field.name, field.value, &change));
         out->is_changed |= change.is_changed;
         document_append(&built, field.name, change.is_changed ? change.value : field.value);
     }
-    TRY(append_new(w, nodes, document, &built, &out->is_changed));
+    TRY(append_new(w, nodes, visit, &built, &out->is_changed));
     document_end(&built, begun);
     out->value = (struct value){ .type = VALUE_DOCUMENT };
     return buffer_finish(&built, &out->value.raw);
@@ -250,12 +289,13 @@ static status filter_holds(struct walk *w, bytes part, struct value element, boo
 static status gather_element(struct walk *w, const struct nodes *nodes, size_t position,
                              struct value element, struct nodes *out)
 {
+    char room[24];
+
     out->count = 0;
     for (size_t i = 0; i < nodes->count; i++) {
-        for (const struct update_node *child = nodes->items[i]->children; child;
-             child = child->next) {
+        const struct update_node *node = nodes->items[i], *child;
+        for (child = first_asked(node); child; child = next_asked(node, child)) {
             bool is_meant;
-            char room[24];
             bytes name;
             TRY(name_of(w, child, room, &name));
             if (is_filter(name))
@@ -265,6 +305,8 @@ static status gather_element(struct walk *w, const struct nodes *nodes, size_t p
             if (is_meant)
                 TRY(add_node(w, out, child));
         }
+        if (is_wide(node))
+            TRY(add_named(w, node, write_position(position, room), out));
     }
     return STATUS_OK;
 }
@@ -292,12 +334,11 @@ struct array_builder {
 
 static void append_element(struct array_builder *array, struct value value)
 {
-    char name[24];
-    int len = snprintf(name, sizeof(name), "%zu", array->count++);
+    char room[24];
 
     if (value.type == VALUE_MISSING)
         value.type = VALUE_NULL;
-    document_append(&array->built, bytes_of(name, (size_t)len), value);
+    document_append(&array->built, write_position(array->count++, room), value);
 }
 
 /* Elements behind the end: nulls up to them. */
@@ -436,6 +477,7 @@ static status apply_steps(const struct update *update, struct update_run *run, b
     *out = (struct update_result){ .document = document };
     if (!update->root->children)
         return STATUS_OK;
+    TRY(ARENA_NEW(run->arena, update->node_count + 1, &w.met));
     TRY(apply_document(&w, &nodes, BYTES_NONE, document, &change));
     if (!change.is_changed)
         return STATUS_OK;

@@ -78,6 +78,7 @@ struct update {
     bytes replacement;
     const struct pipeline *pipeline;
     const struct update_node *root; /* NULL without steps */
+    size_t node_count;              /* without the root */
     const struct update_filter *filters;
     size_t filter_count;
 };

@@ -1,7 +1,8 @@
 /* Update build: steps joined to one tree by the parts of their paths.
  *
  * Two steps may share the beginning of a path, but none may end where another one passes or ends. Children
- * are kept in the order in which new fields appear: by name, numbers by value.
+ * are put in the order in which new fields appear: by name, numbers by value. Clients may send very many paths,
+ * so children are sorted once all are there, and found by a table.
  *
  * Pure apart from the arena. Start reading at update_join(). */
 #include "query/match_parts.h"
@@ -38,24 +39,19 @@ static int compare_names(bytes a, bytes b)
     return bytes_compare(a, b);
 }
 
-static status find_child(struct arena *arena, struct update_node *parent, bytes name,
-                         struct update_node **out)
+static status find_child(struct arena *arena, struct update *update, struct update_node *parent,
+                         bytes name, struct update_node **out)
 {
-    struct update_node **place = &parent->children;
-    struct update_node *fresh;
-
-    while (*place && compare_names((*place)->name, name) < 0)
-        place = &(*place)->next;
-    if (*place && bytes_equal((*place)->name, name)) {
-        *out = *place;
+    *out = names_find(parent->names, name);
+    if (*out)
         return STATUS_OK;
-    }
-    TRY(ARENA_NEW(arena, 1, &fresh));
-    fresh->name = name;
-    fresh->next = *place;
-    *place = fresh;
-    *out = fresh;
-    return STATUS_OK;
+    TRY(ARENA_NEW(arena, 1, out));
+    (*out)->name = name;
+    (*out)->number = (uint32_t)++update->node_count;
+    (*out)->next = parent->children; /* sort_tree() puts them in order */
+    parent->children = *out;
+    parent->child_count++;
+    return names_add(&parent->names, arena, *out);
 }
 
 static status conflict(struct arena *arena, bytes path, size_t at_len, int32_t *refusal_out)
@@ -66,7 +62,7 @@ static status conflict(struct arena *arena, bytes path, size_t at_len, int32_t *
                        (const char *)path.data);
 }
 
-static status add_step(struct arena *arena, struct update_node *root,
+static status add_step(struct arena *arena, struct update *update, struct update_node *root,
                        const struct update_step *step, int32_t *refusal_out)
 {
     struct update_node *node = root;
@@ -74,7 +70,7 @@ static status add_step(struct arena *arena, struct update_node *root,
 
     while (rest.len) {
         bytes part = match_take_part(&rest);
-        TRY(find_child(arena, node, part, &node));
+        TRY(find_child(arena, update, node, part, &node));
         if (node->step)
             return conflict(arena, step->path, (size_t)(part.data + part.len - step->path.data),
                             refusal_out);
@@ -85,6 +81,54 @@ static status add_step(struct arena *arena, struct update_node *root,
     return STATUS_OK;
 }
 
+static struct update_node *merge(struct update_node *a, struct update_node *b)
+{
+    struct update_node *merged = NULL, **end = &merged;
+
+    while (a && b) {
+        struct update_node **lower = compare_names(a->name, b->name) <= 0 ? &a : &b;
+        *end = *lower;
+        end = &(*lower)->next;
+        *lower = *end;
+    }
+    *end = a ? a : b;
+    return merged;
+}
+
+/* The first `count` of the list, at least one, in order; `list` moves behind them. A merge sort, because it can live with
+ * names that are in no order: 2 is below 10 as a number, 10 below 1a and 1a below 2 as texts. */
+static struct update_node *sort(struct update_node **list, size_t count)
+{
+    struct update_node *first = *list;
+
+    if (count == 1) {
+        *list = first->next;
+        first->next = NULL;
+        return first;
+    }
+    first = sort(list, count / 2);
+    return merge(first, sort(list, count - count / 2));
+}
+
+bool update_is_dollared(const struct update_node *node)
+{
+    return node->name.len && node->name.data[0] == '$';
+}
+
+static void sort_tree(struct update_node *node)
+{
+    struct update_node *unsorted = node->children;
+
+    if (!unsorted)
+        return;
+    node->children = sort(&unsorted, node->child_count);
+    for (struct update_node *child = node->children; child; child = child->next) {
+        if (!node->dollared && update_is_dollared(child))
+            node->dollared = child;
+        sort_tree(child);
+    }
+}
+
 status update_join(struct arena *arena, const struct update_step *steps, size_t count,
                    struct update *out, int32_t *refusal_out)
 {
@@ -92,9 +136,10 @@ status update_join(struct arena *arena, const struct update_step *steps, size_t 
 
     *refusal_out = 0;
     TRY(ARENA_NEW(arena, 1, &root));
-    for (size_t i = 0; i < count; i++)
-        TRY(add_step(arena, root, &steps[i], refusal_out));
     *out = (struct update){ .root = root };
+    for (size_t i = 0; i < count; i++)
+        TRY(add_step(arena, out, root, &steps[i], refusal_out));
+    sort_tree(root);
     return STATUS_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef QUERY_UPDATE_PARTS_H
 #define QUERY_UPDATE_PARTS_H
 
+#include "query/names.h"
 #include "query/update.h"
 
 /* Numbers by which clients know reasons. */
@@ -18,11 +19,18 @@ enum {
 
 /* One part of a path. A leaf has a step, any other node children, in the order in which they are applied. */
 struct update_node {
-    bytes name;
+    bytes name; /* first, see names.h */
     const struct update_step *step;
     struct update_node *children;
     struct update_node *next; /* of the same parent */
+    uint32_t number;          /* in the tree, from 1; the root is 0 */
+    uint32_t child_count;
+    struct names *names;          /* of the children */
+    struct update_node *dollared; /* the first of the children that begin with '$' */
 };
+
+/* Does its name begin with '$'? Then it may stand for others. */
+bool update_is_dollared(const struct update_node *node);
 
 /* What a step makes of a value. */
 struct update_change {

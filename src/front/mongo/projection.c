@@ -72,12 +72,10 @@ static status add(struct projection_parser *p, bytes path, enum projection_kind 
                   struct projection_node **out)
 {
     TRY(check_path(p, path));
-    status s = projection_add(p->arena, p->projection, path, out);
+    status s = projection_add(p->arena, p->projection, path, kind, out);
     if (s.code == INVALID)
         return fault_raise(p->arena, p->fault, 31249, "%s", s.message);
-    TRY(s);
-    (*out)->kind = kind;
-    return STATUS_OK;
+    return s;
 }
 
 /* ---- kinds of fields -------------------------------------------------------------------------------- */
