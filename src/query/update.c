@@ -580,11 +580,18 @@ static status make_result(const struct update *update, struct update_run *run, b
     return apply_steps(update, run, document, out);
 }
 
+static void begin_run(struct update_run *run, bool is_insert)
+{
+    run->refusal = 0;
+    run->is_insert = is_insert;
+    run->lookups = 0;
+    run->looked = NULL;
+}
+
 status update_apply(const struct update *update, struct update_run *run, bytes document,
                     struct update_result *out)
 {
-    run->refusal = 0;
-    run->is_insert = false;
+    begin_run(run, false);
     TRY(make_result(update, run, document, out));
     if (!out->is_changed)
         return STATUS_OK;
@@ -691,8 +698,7 @@ status update_insert(const struct update *update, struct update_run *run, const 
     struct update_result result;
     bytes base;
 
-    run->refusal = 0;
-    run->is_insert = true;
+    begin_run(run, true);
     TRY(base_of(run, match, update->is_replacement, &base));
     result.document = base;
     TRY(make_result(update, run, base, &result));

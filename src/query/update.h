@@ -69,6 +69,7 @@ struct update_filter {
     const struct match *match; /* on a document { name: element } */
 };
 
+struct names;
 struct update_node;
 struct pipeline;
 
@@ -92,6 +93,9 @@ struct update_run {
     struct formula_run *formulas; /* for filters and pipelines; may be NULL */
     bool is_insert;               /* set by update_insert */
     int32_t refusal;
+    /* While it runs, for renaming: how often fields were looked up, and once that is often, where. */
+    size_t lookups;
+    struct names *looked;
 };
 
 struct update_result {

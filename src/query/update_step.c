@@ -156,6 +156,54 @@ static status set_date(const struct update_step *step, struct update_run *run, s
 
 /* ---- renaming --------------------------------------------------------------------------------------- */
 
+/* A document that was looked into, with its fields by name. */
+struct looked {
+    bytes name; /* first, see names.h: the bytes of `data` */
+    const uint8_t *data;
+    struct names *fields;
+};
+
+static status index_fields(struct arena *arena, bytes document, struct names **out)
+{
+    struct document_walk walk = document_fields(document);
+    struct field *fields;
+    size_t count = 0;
+
+    *out = NULL;
+    TRY(ARENA_NEW(arena, document_field_count(document) + 1, &fields)); /* one to find the end */
+    while (document_next(&walk, &fields[count])) {
+        if (names_find(*out, fields[count].name)) /* the first of a name counts */
+            continue;
+        TRY(names_add(out, arena, &fields[count]));
+        count++;
+    }
+    return STATUS_OK;
+}
+
+/* A field of the original document, or of one in it. Few are found by a walk; clients may rename very many. */
+static status find_field(struct update_run *run, bytes document, bytes name, struct value *out)
+{
+    bytes key = bytes_of(&document.data, sizeof(document.data));
+    const struct field *field;
+    struct looked *looked;
+
+    if (++run->lookups <= NAMES_FEW) {
+        document_find_bytes(document, name, out);
+        return STATUS_OK;
+    }
+    looked = names_find(run->looked, key);
+    if (!looked) {
+        TRY(ARENA_NEW(run->arena, 1, &looked));
+        looked->data = document.data;
+        looked->name = bytes_of(&looked->data, sizeof(looked->data));
+        TRY(index_fields(run->arena, document, &looked->fields));
+        TRY(names_add(&run->looked, run->arena, looked));
+    }
+    field = names_find(looked->fields, name);
+    *out = field ? field->value : (struct value){ .type = VALUE_MISSING };
+    return STATUS_OK;
+}
+
 /* What stands at the path; arrays on the way are refused. */
 static status find_plain(struct update_run *run, bytes document, bytes path, struct value *out)
 {
@@ -173,7 +221,7 @@ static status find_plain(struct update_run *run, bytes document, bytes path, str
             *out = (struct value){ .type = VALUE_MISSING };
             return STATUS_OK;
         }
-        document_find_bytes(value_document(*out), part, out);
+        TRY(find_field(run, value_document(*out), part, out));
     }
     return STATUS_OK;
 }

@@ -138,6 +138,59 @@ TEST(mongo_update, many_paths_at_once_make_what_they_make_one_by_one)
         check_updates(&elements, way, true);
 }
 
+/* { $rename: { from: to, ... } } */
+static struct value write_renaming(struct arena *arena, const char *from, const char *to,
+                                   const unsigned *numbers, size_t count)
+{
+    struct value update = { .type = VALUE_DOCUMENT };
+    struct buffer built = buffer_in(arena);
+    size_t begun = document_begin(&built);
+    size_t inner = document_begin_inner(&built, VALUE_DOCUMENT, bytes_of_text("$rename"));
+
+    for (size_t i = 0; i < count; i++) {
+        struct value target;
+        CHECK_OK(value_of_text(arena, path_of(arena, to, numbers[i]), &target));
+        document_append(&built, path_of(arena, from, numbers[i]), target);
+    }
+    document_end(&built, inner);
+    document_end(&built, begun);
+    CHECK_OK(buffer_finish(&built, &update.raw));
+    return update;
+}
+
+static void check_renaming(const char *from, const char *to, const char *json, enum way way)
+{
+    struct arena *arena = arena_open(BUDGET);
+    unsigned numbers[PATHS];
+
+    put_in_order(numbers, PATHS, way);
+    bytes document = updated_one_by_one(arena, read_json(arena, json), from, 3);
+    bytes want = document;
+    for (unsigned number = 0; number < PATHS; number++)
+        want = updated(arena, want, write_renaming(arena, from, to, &number, 1));
+    bytes got = updated(arena, document, write_renaming(arena, from, to, numbers, PATHS));
+    CHECK_BYTES(got, want, from);
+    arena_close(arena);
+}
+
+TEST(mongo_update, many_renamings_at_once_make_what_they_make_one_by_one)
+{
+    static const struct {
+        const char *from, *to, *json;
+    } rows[] = {
+        {"f%05u",    "g%05u",     "{\"f00003\":1,\"g00001\":1,\"f00003\":2,\"g00006\":1}"},
+        { "a.f%05u", "a.g%05u",   "{\"a\":{\"g00001\":1,\"g00006\":1}}"                  },
+        { "a.f%05u", "b.c.g%05u", "{\"b\":{\"c\":{\"g00001\":1}}}"                       },
+        { "f%05u.x", "g%05u",     "{\"g00001\":1,\"f00001\":1,\"f00002\":{}}"            },
+        { "f%05u",   "g%05u.x",   "{\"g00001\":{\"x\":1},\"g00003\":{\"y\":1}}"          },
+    };
+
+    EACH_ROW(rows, r) {
+        for (enum way way = ASCENDING; way < WAYS; way++)
+            check_renaming(r->from, r->to, r->json, way);
+    }
+}
+
 TEST(mongo_update, thousands_of_new_fields_come_in_the_order_of_their_names)
 {
     enum { MANY = 20000 };
