@@ -268,21 +268,18 @@ static status filter_holds(struct walk *w, bytes part, struct value element, boo
 {
     bytes name = bytes_of(part.data + 2, part.len - 3);
     struct matching matching = { .scratch = w->run->arena, .formulas = w->run->formulas };
+    const struct update_filter *filter = update_filter_of(w->update, name);
+    struct buffer built = buffer_in(w->run->arena);
+    bytes document;
 
     *out = name.len == 0;
-    for (size_t i = 0; name.len && i < w->update->filter_count; i++) {
-        const struct update_filter *filter = &w->update->filters[i];
-        struct buffer built = buffer_in(w->run->arena);
-        bytes document;
-        if (!bytes_equal(filter->name, name))
-            continue;
-        size_t begun = document_begin(&built);
-        document_append(&built, name, element);
-        document_end(&built, begun);
-        TRY(buffer_finish(&built, &document));
-        return match_document(filter->match, &matching, document, out);
-    }
-    return STATUS_OK;
+    if (!filter || !filter->match)
+        return STATUS_OK;
+    size_t begun = document_begin(&built);
+    document_append(&built, name, element);
+    document_end(&built, begun);
+    TRY(buffer_finish(&built, &document));
+    return match_document(filter->match, &matching, document, out);
 }
 
 /* All children of the nodes that stand for the element at this position. */

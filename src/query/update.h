@@ -65,8 +65,8 @@ struct update_step {
 };
 
 struct update_filter {
-    bytes name;
-    const struct match *match; /* on a document { name: element } */
+    bytes name;                /* first, see names.h */
+    const struct match *match; /* on a document { name: element }; NULL until it is given */
 };
 
 struct names;
@@ -80,8 +80,7 @@ struct update {
     const struct pipeline *pipeline;
     const struct update_node *root; /* NULL without steps */
     size_t node_count;              /* without the root */
-    const struct update_filter *filters;
-    size_t filter_count;
+    struct names *filters;          /* those that paths use */
 };
 
 struct update_run {
@@ -106,8 +105,8 @@ struct update_result {
 /* Joins steps to an update. INVALID with *refusal_out set if two of them are in each other's way. */
 MUST_USE status update_join(struct arena *arena, const struct update_step *steps, size_t count,
                             struct update *out, int32_t *refusal_out);
-/* Does a path of the update use the filter of this name? */
-bool update_uses_filter(const struct update *update, bytes name);
+/* The filter of this name, to be given its match; NULL if no path of the update uses it. */
+struct update_filter *update_filter_of(const struct update *update, bytes name);
 
 MUST_USE status update_apply(const struct update *update, struct update_run *run, bytes document,
                              struct update_result *out);

@@ -39,6 +39,22 @@ static int compare_names(bytes a, bytes b)
     return bytes_compare(a, b);
 }
 
+/* Notes the filter that a part "$[name]" uses. */
+static status note_filter(struct arena *arena, struct update *update, bytes part)
+{
+    struct update_filter *filter;
+
+    if (part.len <= 3 || part.data[0] != '$' || part.data[1] != '[' ||
+        part.data[part.len - 1] != ']')
+        return STATUS_OK;
+    bytes name = bytes_of(part.data + 2, part.len - 3);
+    if (names_find(update->filters, name))
+        return STATUS_OK;
+    TRY(ARENA_NEW(arena, 1, &filter));
+    filter->name = name;
+    return names_add(&update->filters, arena, filter);
+}
+
 static status find_child(struct arena *arena, struct update *update, struct update_node *parent,
                          bytes name, struct update_node **out)
 {
@@ -51,6 +67,7 @@ static status find_child(struct arena *arena, struct update *update, struct upda
     (*out)->next = parent->children; /* sort_tree() puts them in order */
     parent->children = *out;
     parent->child_count++;
+    TRY(note_filter(arena, update, name));
     return names_add(&parent->names, arena, *out);
 }
 
@@ -143,22 +160,7 @@ status update_join(struct arena *arena, const struct update_step *steps, size_t 
     return STATUS_OK;
 }
 
-static bool is_filter_of(bytes part, bytes name)
+struct update_filter *update_filter_of(const struct update *update, bytes name)
 {
-    return part.len == name.len + 3 && part.data[0] == '$' && part.data[1] == '[' &&
-           part.data[part.len - 1] == ']' && bytes_equal(bytes_of(part.data + 2, name.len), name);
-}
-
-static bool node_uses(const struct update_node *node, bytes name)
-{
-    for (const struct update_node *child = node->children; child; child = child->next) {
-        if (is_filter_of(child->name, name) || node_uses(child, name))
-            return true;
-    }
-    return false;
-}
-
-bool update_uses_filter(const struct update *update, bytes name)
-{
-    return update->root && node_uses(update->root, name);
+    return names_find(update->filters, name);
 }

@@ -323,8 +323,8 @@ static status find_filter_name(struct update_parser *p, bytes filter, bytes *nam
     return STATUS_OK;
 }
 
-static status check_filter_name(struct update_parser *p, const struct update_filter *filters,
-                                size_t count, bytes name)
+static status check_filter_name(struct update_parser *p, bytes name,
+                                const struct update_filter *filter)
 {
     if (name.len == 0)
         return fault_raise(p->arena, p->fault, ERROR_FailedToParse,
@@ -340,42 +340,34 @@ static status check_filter_name(struct update_parser *p, const struct update_fil
                            "Error parsing array filter: The top-level field name must be an "
                            "alphanumeric string beginning with a lowercase letter, found '%.*s'",
                            (int)name.len, (const char *)name.data);
-    for (size_t i = 0; i < count; i++) {
-        if (bytes_equal(filters[i].name, name))
-            return fault_raise(p->arena, p->fault, ERROR_FailedToParse,
-                               "Found multiple array filters with the same top-level field name "
-                               "%.*s",
-                               (int)name.len, (const char *)name.data);
-    }
+    if (filter && filter->match)
+        return fault_raise(p->arena, p->fault, ERROR_FailedToParse,
+                           "Found multiple array filters with the same top-level field name %.*s",
+                           (int)name.len, (const char *)name.data);
     return STATUS_OK;
 }
 
-static status parse_filters(struct update_parser *p, bytes array, struct update *update)
+static status parse_filters(struct update_parser *p, bytes array, const struct update *update)
 {
     struct document_walk walk = document_fields(array);
-    struct update_filter *filters;
     struct field element;
-    size_t count = 0;
 
-    TRY(ARENA_NEW(p->arena, document_field_count(array), &filters));
     while (document_next(&walk, &element)) {
         bytes name = BYTES_NONE;
         if (element.value.type != VALUE_DOCUMENT)
             return fault_raise(p->arena, p->fault, ERROR_TypeMismatch,
                                "arrayFilters must be an array of objects");
         TRY(find_filter_name(p, value_document(element.value), &name));
-        TRY(check_filter_name(p, filters, count, name));
-        filters[count].name = name;
-        TRY(filter_parse(p->arena, value_document(element.value), p->scope, &filters[count].match,
-                         p->fault));
-        if (!update_uses_filter(update, name))
+        struct update_filter *filter = update_filter_of(update, name);
+        const struct match *match;
+        TRY(check_filter_name(p, name, filter));
+        TRY(filter_parse(p->arena, value_document(element.value), p->scope, &match, p->fault));
+        if (!filter)
             return fault_raise(p->arena, p->fault, ERROR_FailedToParse,
                                "The array filter for identifier '%.*s' was not used in the update",
                                (int)name.len, (const char *)name.data);
-        count++;
+        filter->match = match;
     }
-    update->filters = filters;
-    update->filter_count = count;
     return STATUS_OK;
 }
 
@@ -392,10 +384,8 @@ static status check_filters_of(struct update_parser *p, const struct update *upd
         if (part.len <= 3 || part.data[0] != '$')
             continue;
         bytes name = bytes_of(part.data + 2, part.len - 3);
-        size_t at = 0;
-        while (at < update->filter_count && !bytes_equal(update->filters[at].name, name))
-            at++;
-        if (at == update->filter_count)
+        const struct update_filter *filter = update_filter_of(update, name);
+        if (!filter || !filter->match)
             return fault_raise(p->arena, p->fault, ERROR_BadValue,
                                "No array filter found for identifier '%.*s' in path '%.*s'",
                                (int)name.len, (const char *)name.data, (int)path.len,

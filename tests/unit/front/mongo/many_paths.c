@@ -88,17 +88,22 @@ static struct value write_update(struct arena *arena, const char *format, const 
     return update;
 }
 
-static bytes updated(struct arena *arena, bytes document, struct value wanted)
+static bytes updated_where(struct arena *arena, bytes document, struct value wanted, bytes filters)
 {
     struct update_run run = { .arena = arena, .has_position = true, .position = 1 };
     struct update_result result;
     const struct update *update;
     struct fault fault = { 0 };
 
-    CHECK_OK(update_parse(arena, wanted, BYTES_NONE, NULL, &update, &fault));
+    CHECK_OK(update_parse(arena, wanted, filters, NULL, &update, &fault));
     CHECK_OK(update_apply(update, &run, document, &result));
     CHECK_OK(document_check(arena, result.document));
     return result.document;
+}
+
+static bytes updated(struct arena *arena, bytes document, struct value wanted)
+{
+    return updated_where(arena, document, wanted, BYTES_NONE);
 }
 
 static bytes updated_one_by_one(struct arena *arena, bytes document, const char *format,
@@ -188,6 +193,46 @@ TEST(mongo_update, many_renamings_at_once_make_what_they_make_one_by_one)
     EACH_ROW(rows, r) {
         for (enum way way = ASCENDING; way < WAYS; way++)
             check_renaming(r->from, r->to, r->json, way);
+    }
+}
+
+/* [ { "e1.k": 1 }, { "e2.k": 2 }, ... ] */
+static bytes write_filters(struct arena *arena, const unsigned *numbers, size_t count)
+{
+    struct buffer built = buffer_in(arena);
+    size_t begun = document_begin(&built);
+    bytes filters;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t inner = document_begin_inner(&built, VALUE_DOCUMENT,
+                                            path_of(arena, "%u", (unsigned)i));
+        document_append_int64(&built, (const char *)path_of(arena, "e%u.k", numbers[i]).data,
+                              numbers[i]);
+        document_end(&built, inner);
+    }
+    document_end(&built, begun);
+    CHECK_OK(buffer_finish(&built, &filters));
+    return filters;
+}
+
+TEST(mongo_update, many_filters_find_their_elements_as_each_does_alone)
+{
+    for (enum way way = ASCENDING; way < WAYS; way++) {
+        struct arena *arena = arena_open(BUDGET);
+        unsigned numbers[PATHS];
+
+        put_in_order(numbers, PATHS, way);
+        bytes document = read_json(arena, "{\"a\":[{\"k\":5},{\"k\":398,\"x\":0},{\"k\":2,\"x\":0},"
+                                          "{\"k\":1000,\"x\":0},1,{\"k\":5,\"x\":0},{}]}");
+        bytes want = document;
+        for (unsigned number = 0; number < PATHS; number++)
+            want = updated_where(arena, want, write_update(arena, "a.$[e%u].x", &number, 1),
+                                 write_filters(arena, &number, 1));
+        bytes got = updated_where(arena, document,
+                                  write_update(arena, "a.$[e%u].x", numbers, PATHS),
+                                  write_filters(arena, numbers, PATHS));
+        CHECK_BYTES(got, want, "");
+        arena_close(arena);
     }
 }
 
