@@ -296,6 +296,7 @@ static status insert_many(struct command *command, struct insertion *insertion,
     insertion->train = &train;
     status s = insert_all(command, insertion, list);
     write_train_close(&train);
+    insertion->train = NULL;
     arena_close(insertion->errors_memory);
     return s;
 }
