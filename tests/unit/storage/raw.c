@@ -166,6 +166,7 @@ static void compare(struct fixture *f, struct storage_view *view, const char *st
     full_key_make(&first, 7, bytes_of_text("k"));
     full_key_make_end(&end, 7, BYTES_NONE);
     full_key_make(&target, 7, bytes_of_text(start ? start : "k"));
+    const uint64_t arrangement = raw_arrangement(&rocks->shelves[seen->space]);
     struct raw_scan *raw = raw_scan_open(rocks, (struct raw_view *)view,
                                          &(struct raw_stretch){ .space = seen->space,
                                                                 .start = full_key_bytes(&first),
@@ -183,7 +184,9 @@ static void compare(struct fixture *f, struct storage_view *view, const char *st
             rocksdb_iter_next(rival.rows);
             seen->rows++;
         }
-        seen->lost += raw_step == RAW_LOST;
+        /* A compaction that ends meanwhile may take a file away that was not yet opened; then an iterator has to go on. */
+        seen->lost += raw_step == RAW_LOST &&
+                      arrangement == raw_arrangement(&rocks->shelves[seen->space]);
         CHECK(raw_step == RAW_LOST || !rival_next(&rival, &key, &value));
         rival_close(&rival);
     }
