@@ -593,6 +593,7 @@ void memtable::Get(const rocksdb::LookupKey &wanted, void *arg,
 /* What comes from the allocator is counted there. */
 size_t memtable::ApproximateMemoryUsage()
 {
+    (void)height.load(std::memory_order_acquire);
     return block_bytes.load(std::memory_order_relaxed);
 }
 
