@@ -88,9 +88,9 @@ void write_put_rows(struct storage *storage, struct storage_batch *batch,
                     const struct written_document *document);
 
 /* On the committing thread: puts the rows of a document's entries; keys as of index_row_keys. */
-void index_put_rows(struct storage *storage, struct storage_batch *batch, partition_id partition,
-                    const struct stamp *stamp, const struct index_entries *entries,
-                    const bytes *keys);
+void index_put_rows(struct storage *storage, struct storage_batch *batch,
+                    struct collection_state *state, const struct stamp *stamp,
+                    const struct index_entries *entries, const bytes *keys);
 
 /* ---- index_backlog.c: lazy indexes ---- */
 bool index_has_lazy(const struct collection *collection);

@@ -232,14 +232,15 @@ static status drain_stamp(struct commit *commit, struct storage_batch *batch)
 {
     struct drain *drain = commit->owner;
     struct storage *storage = drain->engine->storage;
-    partition_id partition = drain->collection->state->partition;
+    struct collection_state *state = drain->collection->state;
 
-    TRY(index_cursor_put(storage, batch, drain->arena, partition, drain->index->id, drain->cursor));
+    TRY(index_cursor_put(storage, batch, drain->arena, state->partition, drain->index->id,
+                         drain->cursor));
     for (size_t i = 0; i < drain->count; i++) {
         const struct backlog_item *item = &drain->items[i];
         if (item->is_current)
-            index_put_rows(storage, batch, partition, &item->stamp, &item->entries, item->row_keys);
-        storage_delete(storage, batch, address(partition, SPACE_ROWS), item->row_key);
+            index_put_rows(storage, batch, state, &item->stamp, &item->entries, item->row_keys);
+        storage_delete(storage, batch, address(state->partition, SPACE_ROWS), item->row_key);
     }
     return STATUS_OK;
 }

@@ -280,13 +280,14 @@ static status build_stamp(struct commit *commit, struct storage_batch *batch)
 {
     struct build *build = commit->owner;
     struct storage *storage = build->engine->storage;
-    partition_id partition = build->collection->state->partition;
+    struct collection_state *state = build->collection->state;
 
-    TRY(index_cursor_put(storage, batch, build->arena, partition, build->index->id, build->cursor));
+    TRY(index_cursor_put(storage, batch, build->arena, state->partition, build->index->id,
+                         build->cursor));
     for (size_t i = 0; i < build->count; i++) {
         const struct build_item *item = &build->items[i];
         if (item->is_current)
-            index_put_rows(storage, batch, partition, &item->stamp, &item->entries, item->row_keys);
+            index_put_rows(storage, batch, state, &item->stamp, &item->entries, item->row_keys);
     }
     return STATUS_OK;
 }

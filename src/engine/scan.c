@@ -468,17 +468,25 @@ status scan_has_many(struct request *request, const struct collection *collectio
                      const struct index *index, bool *out)
 {
     struct storage *storage = request->storage;
+    _Atomic uint64_t *without_many = &index->progress->without_many;
+    uint64_t nothing = 0;
     struct storage_value pin;
     struct storage_view *view;
     uint8_t key[ROW_MANY_BYTES];
 
     *out = false;
+    TRY(request_view(request,
+                     &view)); /* before the look at what is remembered: no mark in it is missed */
+    if (atomic_load(without_many) == 1 + (uint64_t)index->id)
+        return STATUS_OK;
     row_key_many(key, index->id);
-    TRY(request_view(request, &view));
     status s = storage_get(storage, view, address(collection->state->partition, SPACE_META),
                            bytes_of(key, sizeof(key)), &pin);
-    if (s.code == NOT_FOUND)
+    if (s.code == NOT_FOUND) {
+        if (storage_capabilities(storage) & STORAGE_HAS_SINGLE_WRITER)
+            atomic_compare_exchange_strong(without_many, &nothing, 1 + (uint64_t)index->id);
         return STATUS_OK;
+    }
     TRY(s);
     *out = true;
     storage_value_release(storage, &pin);

@@ -41,7 +41,10 @@ struct index_progress {
     /* Of a shaped index; see index_shapes.c and index_kinds.c. */
     _Atomic(struct index_set *) shapes, kinds;
     _Atomic bool has_lost_shapes, has_lost_kinds;
+    /* What is remembered of scan_has_many(): 0 nothing, 1 + the id of an index that has no mark, or that one may come. */
+    _Atomic uint64_t without_many;
 };
+#define MANY_MAY_COME UINT64_MAX /* stays for ever */
 
 struct collection_state {
     uint32_t id;

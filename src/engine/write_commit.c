@@ -111,20 +111,21 @@ static void remove_old(struct engine *engine, struct storage_batch *batch,
     group_note(engine, change->state, &change->old, -1);
 }
 
-/* From now on the index is known to have documents with several entries. */
-static void put_many(struct storage *storage, struct storage_batch *batch, partition_id partition,
-                     uint32_t index_id)
+/* From now on the index is known to have documents with several entries; who sees the mark does not take it for unmarked. */
+static void put_many(struct storage *storage, struct storage_batch *batch,
+                     struct collection_state *state, uint32_t index_id)
 {
     uint8_t key[ROW_MANY_BYTES];
 
+    atomic_store(&state->progress[index_id % LIMIT_INDEXES].without_many, MANY_MAY_COME);
     row_key_many(key, index_id);
-    storage_put(storage, batch, address(partition, SPACE_META), bytes_of(key, sizeof(key)),
+    storage_put(storage, batch, address(state->partition, SPACE_META), bytes_of(key, sizeof(key)),
                 BYTES_LITERAL("m"));
 }
 
-void index_put_rows(struct storage *storage, struct storage_batch *batch, partition_id partition,
-                    const struct stamp *stamp, const struct index_entries *entries,
-                    const bytes *keys)
+void index_put_rows(struct storage *storage, struct storage_batch *batch,
+                    struct collection_state *state, const struct stamp *stamp,
+                    const struct index_entries *entries, const bytes *keys)
 {
     uint8_t value[ROW_STAMP_BYTES_MAX + 2];
     size_t stamp_len = row_stamp_len(stamp);
@@ -133,9 +134,9 @@ void index_put_rows(struct storage *storage, struct storage_batch *batch, partit
     for (size_t i = 0; i < entries->count; i++) {
         bool is_first = i == 0 || entries->items[i - 1].index_id != entries->items[i].index_id;
         if (entries->items[i].is_of_many && is_first)
-            put_many(storage, batch, partition, entries->items[i].index_id);
+            put_many(storage, batch, state, entries->items[i].index_id);
         row_put_number(value + stamp_len, entries->items[i].values.len, 2);
-        storage_put(storage, batch, address(partition, SPACE_ROWS), keys[i],
+        storage_put(storage, batch, address(state->partition, SPACE_ROWS), keys[i],
                     bytes_of(value, stamp_len + 2));
     }
 }
@@ -158,8 +159,7 @@ void write_put_rows(struct storage *storage, struct storage_batch *batch,
     row_write_stamp(value, stamp);
     row_put_number(value + stamp_len, document->birth_seq, 8);
     storage_put(storage, batch, rows, document->locator_key, bytes_of(value, stamp_len + 8));
-    index_put_rows(storage, batch, document->state->partition, stamp, document->entries,
-                   document->index_keys);
+    index_put_rows(storage, batch, document->state, stamp, document->entries, document->index_keys);
 }
 
 /* Lazy indexes hear of the document later. */

@@ -72,6 +72,52 @@ TEST(index, arrays_give_an_entry_per_distinct_element)
     }
 }
 
+/* Does the index say that a document may have several entries? */
+static bool has_many(struct request *request, const char *index)
+{
+    const struct collection *collection = world_find(request, "c");
+    bool out = false;
+
+    CHECK_OK(scan_has_many(request, collection, collection_index(collection, bytes_of_text(index)),
+                           &out));
+    return out;
+}
+
+static bool now_has_many(struct world *w, const char *index)
+{
+    struct request request = world_begin(w);
+    const bool out = has_many(&request, index);
+
+    world_end(&request);
+    return out;
+}
+
+TEST(index, several_entries_are_known_from_the_first_array_on_and_not_before)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        world_open(&w, backing);
+        world_collection(&w, "c", TTL_OFF, "t: t; n: n");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'t':2}"), OK);
+        CHECK(!now_has_many(&w, "t") && !now_has_many(&w, "t"));
+        struct request before = world_begin(&w);
+        CHECK(!has_many(&before, "t"));
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'t':[1,2]}"), OK);
+        CHECK(now_has_many(&w, "t") && !now_has_many(&w, "n"));
+        CHECK(!has_many(&before, "t")); /* as it was */
+        world_end(&before);
+        world_restart(&w);
+        CHECK(now_has_many(&w, "t") && !now_has_many(&w, "n"));
+        /* Another index begins anew, and its builder tells of arrays too. */
+        CHECK_OK(world_index_drop(&w, "c", "n"));
+        CHECK_OK(world_index(&w, "c", "t2: t"));
+        CHECK_OK(engine_build_indexes(w.engine));
+        CHECK(now_has_many(&w, "t2"));
+        world_close(&w);
+    }
+}
+
 TEST(index, two_arrays_side_by_side_are_refused_and_named)
 {
     EACH_BACKING(backing)
