@@ -41,10 +41,8 @@ struct index_progress {
     /* Of a shaped index; see index_shapes.c and index_kinds.c. */
     _Atomic(struct index_set *) shapes, kinds;
     _Atomic bool has_lost_shapes, has_lost_kinds;
-    /* What is remembered of scan_has_many(): 0 nothing, 1 + the id of an index that has no mark, or that one may come. */
-    _Atomic uint64_t without_many;
+    _Atomic uint64_t without_many; /* 1 + the id of an index; see scan_has_many() */
 };
-#define MANY_MAY_COME UINT64_MAX /* stays for ever */
 
 struct collection_state {
     uint32_t id;
@@ -243,8 +241,7 @@ MUST_USE status backlogs_load(struct engine *engine, const struct collection *co
 /* ---- index_build.c, purger.c, reaper.c, worker.c, engine.c ---- */
 bool builder_start(struct engine *engine);
 bool purger_start(struct engine *engine);
-void purger_wake(struct engine *engine);
-void builder_wake(struct engine *engine);
+void purger_wake(struct engine *engine), builder_wake(struct engine *engine);
 static inline struct row_address address(partition_id partition, enum storage_space space)
 {
     return (struct row_address){ .partition = partition, .space = space };

@@ -111,7 +111,10 @@ static void remove_old(struct engine *engine, struct storage_batch *batch,
     group_note(engine, change->state, &change->old, -1);
 }
 
-/* From now on the index is known to have documents with several entries; who sees the mark does not take it for unmarked. */
+/* Of an index_progress: for ever no index is known to be without a mark. */
+#define MANY_MAY_COME UINT64_MAX
+
+/* From now on the index is known to have documents with several entries. */
 static void put_many(struct storage *storage, struct storage_batch *batch,
                      struct collection_state *state, uint32_t index_id)
 {
