@@ -19,7 +19,7 @@ CFLAGS_ubsan := $(SLOW_CHECKS) -Og -g1 -fsanitize=undefined -fno-sanitize-recove
 CFLAGS_san := $(SLOW_CHECKS) -Og -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS_tsan := -Og -g1 -fsanitize=thread
 CFLAGS_coverage := $(SLOW_CHECKS) -O0 -g1 --coverage
-CFLAGS_fuzz := $(SLOW_CHECKS) -O1 -g1 -fsanitize=fuzzer-no-link,address,undefined \
+CFLAGS_fuzz := $(SLOW_CHECKS) -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -O1 -g1 -fsanitize=fuzzer-no-link,address,undefined \
                -fno-sanitize-recover=all
 
 CC_release := $(CC)

@@ -97,7 +97,8 @@ static inline uint32_t bytes_read_u32_low_first(const uint8_t *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* A 64-bit hash for tables and latches; not for untrusted hash flooding, not stored. */
+/* A 64-bit hash for tables and latches, not stored. Where clients choose what is hashed and a table grows with it, the seed
+ * is random_salt(). */
 uint64_t bytes_hash(bytes b, uint64_t seed);
 /* Two of them, for telling long texts apart by little. */
 void bytes_digest(bytes b, uint64_t out[2]);

@@ -1,9 +1,10 @@
 /* Random: a seeded generator (splitmix64) and the system's source for secrets.
  *
- * A generator is a plain value owned by its user; nothing is shared between threads. */
+ * A generator is a plain value owned by its user; threads share nothing but the salt, which is atomic. */
 #include "base/random.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/random.h>
 
 #include "base/check.h"
@@ -40,4 +41,31 @@ void random_secret(void *out, size_t len)
         at += got;
         len -= (size_t)got;
     }
+}
+
+/* tidy: global because it is one for the process, and the same from the first question on; 0: not drawn yet */
+static _Atomic uint64_t chosen_salt;
+
+static uint64_t draw_salt(void)
+{
+    uint64_t salt = 0, before = 0;
+
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* where everything shall go the same way again */
+    random_secret(&salt, sizeof(salt));
+#endif
+    salt |= 1;
+    return atomic_compare_exchange_strong(&chosen_salt, &before, salt) ? salt : before;
+}
+
+uint64_t random_salt(void)
+{
+    const uint64_t salt = atomic_load_explicit(&chosen_salt, memory_order_relaxed);
+
+    return salt ? salt : draw_salt();
+}
+
+void random_salt_choose(uint64_t salt)
+{
+    ASSERT(salt % 2 == 1);
+    atomic_store(&chosen_salt, salt);
 }

@@ -23,4 +23,11 @@ int random_chance(struct random *random, unsigned percent);
 /* From the system, unpredictable. */
 void random_secret(void *out, size_t len);
 
+/* An odd number that nobody outside knows, drawn once for the process. Clients choose the keys of most tables; a table
+ * that hashes them with this one cannot be made slow by keys that were chosen to meet in one place. Nothing that is
+ * stored, told or ordered may depend on it. */
+uint64_t random_salt(void);
+/* For tests: another one, which must be odd. Tables that are open already must keep theirs. */
+void random_salt_choose(uint64_t salt);
+
 #endif

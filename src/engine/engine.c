@@ -179,9 +179,7 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
     engine->options.is_manual |= options->is_read_only;
     engine->log = options->log;
     engine->metrics = options->metrics;
-    uint64_t salt;
-    random_secret(&salt, sizeof(salt));
-    latches_init(&engine->latches, salt | 1);
+    latches_init(&engine->latches, random_salt());
     transactions_init(&engine->transactions);
     pthread_mutex_init(&engine->change_lock, NULL);
     pthread_mutex_init(&engine->publish_lock, NULL);

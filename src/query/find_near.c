@@ -117,7 +117,7 @@ static bool is_key(bytes kept, struct document_key key)
 
 static uint64_t hash_of(bytes first, bytes second)
 {
-    return bytes_hash(second, bytes_hash(first, 0));
+    return bytes_hash(second, bytes_hash(first, random_salt()));
 }
 
 /* The place of a key, or where it belongs. */

@@ -12,6 +12,7 @@ struct seen {
     uint64_t *hashes;
     uint32_t *slots; /* index of an item plus 1; 0: free */
     size_t count, mask;
+    uint64_t salt; /* that hashes begin with */
     struct buffer scratch;
 };
 
@@ -21,7 +22,7 @@ static status seen_open(struct arena *arena, size_t most, struct seen *out)
 
     while (slots < 2 * most)
         slots *= 2;
-    *out = (struct seen){ .mask = slots - 1, .scratch = buffer_in(arena) };
+    *out = (struct seen){ .mask = slots - 1, .salt = random_salt(), .scratch = buffer_in(arena) };
     TRY(ARENA_NEW(arena, most + 1, &out->items));
     TRY(ARENA_NEW(arena, most + 1, &out->hashes));
     return ARENA_NEW(arena, slots, &out->slots);
@@ -54,9 +55,10 @@ static uint64_t value_hash(struct seen *seen, struct value value)
     case KIND_NUMBER:
         seen->scratch.len = 0;
         key_append_value(&seen->scratch, value, KEY_ASCENDING);
-        return bytes_hash(bytes_of(seen->scratch.data, seen->scratch.len), KIND_NUMBER);
+        return bytes_hash(bytes_of(seen->scratch.data, seen->scratch.len),
+                          seen->salt + KIND_NUMBER);
     case KIND_STRING:
-        return bytes_hash(value_text(value), KIND_STRING);
+        return bytes_hash(value_text(value), seen->salt + KIND_STRING);
     case KIND_ARRAY:
         return hash_elements(seen, value, false);
     case KIND_DOCUMENT:
@@ -68,7 +70,7 @@ static uint64_t value_hash(struct seen *seen, struct value value)
     case KIND_COUNT:
         break;
     }
-    return bytes_hash(value.raw, value.type);
+    return bytes_hash(value.raw, seen->salt + value.type);
 }
 
 /* The slot that has the value, or the free one where it would be. */

@@ -1,8 +1,7 @@
 /* Names: a few things in a row, many found by hash.
  *
  * The hash is one of open addressing, over a table of pointers that doubles before it is half full; what was outgrown
- * stays in the arena, which at most doubles what the table takes. Clients choose the names, so the hash begins with the
- * address of the table, which they do not know: otherwise they could choose names that all meet in one slot.
+ * stays in the arena, which at most doubles what the table takes.
  *
  * Threads: belongs to its request while things are added; then every thread may ask. */
 #include "query/names.h"
@@ -12,6 +11,7 @@ enum { FIRST_ROOM = 4, FIRST_SLOTS = 64 };
 struct names {
     void **slots; /* NULL: free */
     size_t slot_count, count;
+    uint64_t salt;
     void *first[FIRST_ROOM]; /* the first row of slots */
 };
 
@@ -35,7 +35,7 @@ static size_t slot_of(const struct names *names, bytes name)
             at++;
         return at;
     }
-    at = (size_t)bytes_hash(name, (uintptr_t)names->slots) & mask;
+    at = (size_t)bytes_hash(name, names->salt) & mask;
     while (names->slots[at] && !bytes_equal(name_of(names->slots[at]), name))
         at = (at + 1) & mask;
     return at;
@@ -66,6 +66,7 @@ status names_add(struct names **names, struct arena *arena, void *thing)
 {
     if (!*names) {
         TRY(ARENA_NEW(arena, 1, names));
+        (*names)->salt = random_salt();
         (*names)->slots = (*names)->first;
         (*names)->slot_count = FIRST_ROOM;
     }

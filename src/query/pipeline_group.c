@@ -27,6 +27,7 @@ struct entry {
 };
 
 struct group_table {
+    uint64_t salt; /* that keys are hashed with */
     struct entry **buckets;
     size_t bucket_count, entry_count;
     struct group *first, *last;
@@ -41,6 +42,13 @@ static status exhausted(struct pipeline_run *run, status s)
 }
 
 /* ---- the table -------------------------------------------------------------------------------------- */
+
+static status open_table(struct operator* o)
+{
+    TRY(ARENA_NEW(o->held, 1, &o->groups));
+    o->groups->salt = random_salt();
+    return STATUS_OK;
+}
 
 static status grow(struct pipeline_run *run, struct operator* o)
 {
@@ -68,7 +76,7 @@ static status find_entry(struct pipeline_run *run, struct operator* o, bytes key
                          struct entry **out, bool *is_new_out)
 {
     struct group_table *t = o->groups;
-    uint64_t hash = bytes_hash(key, 7);
+    uint64_t hash = bytes_hash(key, t->salt);
 
     TRY(grow(run, o));
     for (*out = t->buckets[hash & (t->bucket_count - 1)]; *out; *out = (*out)->next) {
@@ -277,7 +285,7 @@ static status open_worker(void *context, void **out)
     }
     if (s.code == OK) {
         struct operator* o = & worker->run->operators[0];
-        s = ARENA_NEW(o->held, 1, &o->groups);
+        s = open_table(o);
         if (s.code != OK)
             pipeline_close(worker->run);
     }
@@ -338,7 +346,7 @@ static status fill_together(struct pipeline_run *run, struct operator* o, bool *
         return order_groups(run, o);
     run->refusal = 0;
     arena_reset(o->held);
-    return exhausted(run, ARENA_NEW(o->held, 1, &o->groups));
+    return exhausted(run, open_table(o));
 }
 
 /* ---- filling ---------------------------------------------------------------------------------------- */
@@ -404,7 +412,7 @@ status group_fill(struct pipeline_run *run, size_t number)
     struct operator* o = & run->operators[number - 1];
 
     o->is_filled = true;
-    TRY(exhausted(run, ARENA_NEW(o->held, 1, &o->groups)));
+    TRY(exhausted(run, open_table(o)));
     if (number == 1 && run->source.count && is_countable(o->stage)) {
         TRY(fill_by_count(run, o));
     } else {

@@ -21,7 +21,7 @@ static size_t number_in(uint64_t slot)
 
 struct set set_in(struct arena *arena)
 {
-    return (struct set){ .arena = arena };
+    return (struct set){ .arena = arena, .salt = random_salt() };
 }
 
 /* The slot of the key, or the free one where it belongs. */
@@ -61,7 +61,7 @@ static status grow(struct set *set)
 
 status set_add(struct set *set, bytes key, size_t *number_out, bool *is_new_out)
 {
-    uint64_t hash = bytes_hash(key, 7);
+    uint64_t hash = bytes_hash(key, set->salt);
 
     *is_new_out = false;
     *number_out = 0;
@@ -87,7 +87,7 @@ bool set_find(const struct set *set, bytes key, size_t *number_out)
 {
     if (set->count == 0)
         return false;
-    size_t slot = slot_of(set, key, bytes_hash(key, 7));
+    size_t slot = slot_of(set, key, bytes_hash(key, set->salt));
     *number_out = number_in(set->slots[slot]);
     return set->slots[slot] != 0;
 }

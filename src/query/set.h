@@ -11,6 +11,7 @@ struct set_member {
 
 struct set {
     struct arena *arena;
+    uint64_t salt; /* that its members are hashed with */
     struct set_member *members;
     size_t count, room;
     uint64_t *slots; /* upper half of a hash, number of a member + 1; 0: free */

@@ -1,7 +1,7 @@
 /* Tree: the ordered rows of the memory backend, with all instants that somebody still looks at.
  *
- * A treap: sorted by key, heap-ordered by a hash of the key, so its shape depends only on what is in
- * it and its depth stays logarithmic. Every change is split, leave out, join. A node held once is
+ * A treap: sorted by key, heap-ordered by a salted hash of the key, so its shape does not depend on the order of changes
+ * and its depth stays logarithmic whoever chooses the keys. Every change is split, leave out, join. A node held once is
  * changed in place, a node held more often is copied first: that is all that snapshots need.
  *
  * Keeps: a node reachable from two roots never changes. Memory of the system is taken for granted
@@ -142,7 +142,7 @@ struct tree *tree_put(struct tree *tree, struct tree_row *row)
     const struct split above = split(below.high, key, true);
 
     tree_release(above.low);
-    return join(join(below.low, node_make(bytes_hash(key, 0), row)), above.high);
+    return join(join(below.low, node_make(bytes_hash(key, random_salt()), row)), above.high);
 }
 
 struct tree *tree_delete(struct tree *tree, bytes key)

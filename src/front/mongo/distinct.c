@@ -23,6 +23,7 @@ struct distinct {
     struct buffer encoded; /* the key of the value that is looked at */
     size_t begun;
     size_t count;
+    uint64_t salt; /* that keys are hashed with */
     bytes *table;
     size_t room; /* a power of two */
 };
@@ -37,7 +38,7 @@ static status grow(struct distinct *distinct)
         bytes key = distinct->table[i];
         if (key.len == 0)
             continue;
-        size_t at = bytes_hash(key, 0) & (room - 1);
+        size_t at = bytes_hash(key, distinct->salt) & (room - 1);
         while (table[at].len > 0)
             at = (at + 1) & (room - 1);
         table[at] = key;
@@ -59,7 +60,7 @@ static status add_value(struct distinct *distinct, struct value value)
     encoded->len = 0;
     key_append_value_by(encoded, distinct->collation, value, KEY_ASCENDING);
     TRY(buffer_finish(encoded, &key));
-    size_t at = bytes_hash(key, 0) & (distinct->room - 1);
+    size_t at = bytes_hash(key, distinct->salt) & (distinct->room - 1);
     for (; distinct->table[at].len > 0; at = (at + 1) & (distinct->room - 1)) {
         if (bytes_equal(distinct->table[at], key))
             return STATUS_OK;
@@ -311,6 +312,7 @@ status serve_distinct(struct command *command)
     enum { KEY, QUERY, HINT, COLLATION };
     struct value given[ARRAY_COUNT(table)];
     struct distinct distinct = { .command = command,
+                                 .salt = random_salt(),
                                  .values = buffer_in(command->arena),
                                  .encoded = buffer_in(command->arena) };
     const struct collection *collection;

@@ -33,6 +33,7 @@ struct shard {
 };
 
 struct lsid_table {
+    uint64_t salt; /* that ids are hashed with */
     struct shard shards[SHARDS];
 };
 
@@ -44,6 +45,8 @@ struct lsid_table *lsid_table_open(time_ms now)
         pthread_mutex_init(&table->shards[i].lock, NULL);
         table->shards[i].others_used_at = now;
     }
+    if (table)
+        table->salt = random_salt();
     return table;
 }
 
@@ -72,7 +75,7 @@ void lsid_table_close(struct lsid_table *table)
 
 static struct shard *lock_shard(struct lsid_table *table, bytes id, uint64_t *hash_out)
 {
-    *hash_out = bytes_hash(id, 0);
+    *hash_out = bytes_hash(id, table->salt);
     struct shard *shard = &table->shards[*hash_out % SHARDS];
     pthread_mutex_lock(&shard->lock);
     return shard;

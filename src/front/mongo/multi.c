@@ -51,6 +51,7 @@ struct multi_table {
     _Atomic size_t count;
     bool is_stopping;
     size_t sweep_at;
+    uint64_t salt; /* that ids are hashed with */
     struct multi_entry *buckets[BUCKETS];
 };
 
@@ -60,6 +61,7 @@ struct multi_table *multi_table_open(void)
 
     if (!table)
         return NULL;
+    table->salt = random_salt();
     pthread_mutex_init(&table->lock, NULL);
     wait_condition_init(&table->is_ended);
     return table;
@@ -136,7 +138,7 @@ status multi_read(struct command *command, const struct multi_fields *fields)
 
 static struct multi_entry **find_place(struct multi_table *table, bytes id)
 {
-    struct multi_entry **at = &table->buckets[bytes_hash(id, 0) % BUCKETS];
+    struct multi_entry **at = &table->buckets[bytes_hash(id, table->salt) % BUCKETS];
 
     while (*at && !bytes_equal(bytes_of((*at)->id, (*at)->id_len), id))
         at = &(*at)->next;
@@ -562,7 +564,7 @@ void multi_end_sessions(struct multi_table *table, const struct lsid_pattern *pa
     pthread_mutex_lock(&table->lock);
     size_t first = 0, end = BUCKETS;
     if (pattern->session_id.len > 0)
-        end = 1 + (first = bytes_hash(pattern->session_id, 0) % BUCKETS);
+        end = 1 + (first = bytes_hash(pattern->session_id, table->salt) % BUCKETS);
     for (size_t i = first; i < end; i++) {
         for (struct multi_entry *entry = table->buckets[i]; entry; entry = entry->next) {
             if (lsid_fits(pattern, bytes_of(entry->id, entry->id_len)))

@@ -30,6 +30,7 @@ struct retry_table {
     pthread_mutex_t lock;
     pthread_cond_t is_ended;
     size_t count;
+    uint64_t salt; /* that ids are hashed with */
     struct entry *buckets[BUCKETS];
     size_t sweep_at; /* the bucket in which old entries are looked for next */
 };
@@ -40,6 +41,7 @@ struct retry_table *retry_table_open(void)
 
     if (!table)
         return NULL;
+    table->salt = random_salt();
     pthread_mutex_init(&table->lock, NULL);
     wait_condition_init(&table->is_ended);
     return table;
@@ -70,7 +72,7 @@ void retry_table_close(struct retry_table *table)
 
 static struct entry **find_place(struct retry_table *table, bytes lsid)
 {
-    struct entry **at = &table->buckets[bytes_hash(lsid, 0) % BUCKETS];
+    struct entry **at = &table->buckets[bytes_hash(lsid, table->salt) % BUCKETS];
 
     while (*at && !bytes_equal(bytes_of((*at)->lsid, (*at)->lsid_len), lsid))
         at = &(*at)->next;

@@ -101,6 +101,16 @@ TEST(random, two_secrets_are_never_the_same)
     CHECK(memcmp(a, b, sizeof(a)) != 0);
 }
 
+TEST(random, the_salt_stays_the_same_until_another_one_is_chosen)
+{
+    const uint64_t salt = random_salt();
+
+    CHECK_EQ(salt % 2, 1, "");
+    CHECK_EQ(random_salt(), salt, "");
+    random_salt_choose(salt ^ 2);
+    CHECK_EQ(random_salt(), salt ^ 2, "");
+}
+
 /* What an event writes to a pipe; len is 0 if nothing was written. */
 static bytes logged(char *line, size_t room, enum log_level least, const char *content)
 {

@@ -164,6 +164,30 @@ TEST(mongo_pipeline_spill, rows_on_disk_come_as_rows_in_memory_do)
     }
 }
 
+TEST(mongo_pipeline_spill, groups_come_in_the_order_of_their_first_rows_whatever_the_salt)
+{
+    const char *pipeline = "[{\"$group\":{\"_id\":\"$g\",\"f\":{\"$first\":\"$_id\"}}}]";
+    struct given given = { .arena = arena_open(BUDGET) };
+    struct random random = random_seeded(1);
+    const char *want = NULL;
+
+    make_rows(&given, &random);
+    for (int i = 0; i < 20; i++) {
+        random_salt_choose(random_next(&random) | 1);
+        given.is_gathered = i % 2;
+        const char *got = ask(&given, pipeline, BUDGET, NULL, true);
+        int before = -1, first, count = 0;
+        for (const char *at = got; (at = strstr(at, "\"f\":")) != NULL; at++, count++) {
+            CHECK_THAT(sscanf(at, "\"f\":%d", &first) == 1 && first > before, "%s", at);
+            before = first;
+        }
+        CHECK(count > 100);
+        want = want ? want : got;
+        CHECK_STRING(got, want);
+    }
+    arena_close(given.arena);
+}
+
 /* A table that has to grow may be what does not fit. */
 TEST(mongo_pipeline_spill, groups_of_several_threads_come_as_those_of_one_whatever_fits)
 {
