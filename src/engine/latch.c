@@ -81,11 +81,6 @@ static size_t stripe_of(const struct latches *latches, uint64_t hash)
     return (size_t)((hash ^ hash * latches->salt >> 56) % LATCH_STRIPES);
 }
 
-static struct latch_stripe *stripe_for(struct latches *latches, uint64_t hash)
-{
-    return &latches->shards[shard_of(hash)].stripes[stripe_of(latches, hash)];
-}
-
 static void raise_turn(struct latch_stripe *stripe)
 {
     uint64_t turn = atomic_load_explicit(&stripe->turn, memory_order_relaxed);
@@ -93,19 +88,17 @@ static void raise_turn(struct latch_stripe *stripe)
     atomic_store(&stripe->turn, turn + 1);
 }
 
-static bool is_held(struct latches *latches, uint64_t hash)
+static bool is_held(const struct latch_stripe *stripe, uint64_t hash)
 {
-    const struct latch *latch = stripe_for(latches, hash)->held;
+    const struct latch *latch = stripe->held;
 
     while (latch && latch->hash != hash)
         latch = latch->next;
     return latch != NULL;
 }
 
-static void hold(struct latches *latches, struct latch *latch)
+static void hold(struct latch_stripe *stripe, struct latch *latch)
 {
-    struct latch_stripe *stripe = stripe_for(latches, latch->hash);
-
     if (!stripe->held)
         raise_turn(stripe);
     latch->next = stripe->held;
@@ -144,51 +137,50 @@ static void leave_line(struct latch_shard *shard, const struct latch_waiter *wai
         shard->last = before;
 }
 
-static void wait_in_line(struct latches *latches, struct latch *latch)
+static void wait_in_line(struct latch_shard *shard, struct latch_stripe *stripe,
+                         struct latch *latch)
 {
-    struct latch_shard *shard = &latches->shards[shard_of(latch->hash)];
     struct latch_waiter waiter = { .latch = latch };
 
     pthread_cond_init(&waiter.called, NULL);
     line_up(shard, &waiter);
-    while (!waiter.has_it && is_held(latches, latch->hash))
+    while (!waiter.has_it && is_held(stripe, latch->hash))
         pthread_cond_wait(&waiter.called, &shard->lock);
     if (!waiter.has_it) {
         leave_line(shard, &waiter);
-        hold(latches, latch);
+        hold(stripe, latch);
     }
     pthread_cond_destroy(&waiter.called);
 }
 
 /* Whoever waits for what has just become free. */
-static void call_next(struct latches *latches, uint64_t hash)
+static void call_next(struct latch_shard *shard, struct latch_stripe *stripe, uint64_t hash)
 {
-    struct latch_shard *shard = &latches->shards[shard_of(hash)];
     struct latch_waiter *waiter = first_for(shard, hash);
 
     if (!waiter)
         return;
     if (waiter->calls++ == LATCH_CALLS_MAX) {
         leave_line(shard, waiter);
-        hold(latches, waiter->latch);
+        hold(stripe, waiter->latch);
         waiter->has_it = true;
     }
     pthread_cond_signal(&waiter->called);
 }
 
 /* The lock is given back for the mark, so the latch may be free behind it. */
-static bool wait_and_hold(struct latches *latches, struct latch *latch, bool is_refusable)
+static bool wait_and_hold(struct latch_shard *shard, struct latch_stripe *stripe,
+                          struct latch *latch, bool is_refusable)
 {
-    struct latch_shard *shard = &latches->shards[shard_of(latch->hash)];
     bool is_mine = true;
 
     pthread_mutex_unlock(&shard->lock);
     bool is_marked = block_begin();
     pthread_mutex_lock(&shard->lock);
-    if (!is_held(latches, latch->hash))
-        hold(latches, latch);
+    if (!is_held(stripe, latch->hash))
+        hold(stripe, latch);
     else if (is_marked || !is_refusable)
-        wait_in_line(latches, latch);
+        wait_in_line(shard, stripe, latch);
     else
         is_mine = false;
     if (is_marked)
@@ -196,17 +188,17 @@ static bool wait_and_hold(struct latches *latches, struct latch *latch, bool is_
     return is_mine;
 }
 
-static bool take(struct latches *latches, struct latch *latch, bool is_refusable)
+static bool take(struct latch_shard *shard, struct latch_stripe *stripe, struct latch *latch,
+                 bool is_refusable)
 {
-    if (is_held(latches, latch->hash))
-        return wait_and_hold(latches, latch, is_refusable);
-    hold(latches, latch);
+    if (is_held(stripe, latch->hash))
+        return wait_and_hold(shard, stripe, latch, is_refusable);
+    hold(stripe, latch);
     return true;
 }
 
-static void give(struct latches *latches, struct latch *latch)
+static void give(struct latch_shard *shard, struct latch_stripe *stripe, struct latch *latch)
 {
-    struct latch_stripe *stripe = stripe_for(latches, latch->hash);
     struct latch **place = &stripe->held;
 
     while (*place && *place != latch)
@@ -215,7 +207,7 @@ static void give(struct latches *latches, struct latch *latch)
     *place = latch->next;
     if (!stripe->held)
         raise_turn(stripe);
-    call_next(latches, latch->hash);
+    call_next(shard, stripe, latch->hash);
 }
 
 /* ---- taking and giving ------------------------------------------------------------------------------ */
@@ -231,7 +223,9 @@ static size_t take_all(struct latches *latches, const struct latch_set *set, boo
         struct latch_shard *shard = &latches->shards[number];
         pthread_mutex_lock(&shard->lock);
         while (is_taken && at < set->count && shard_of(set->items[at].hash) == number) {
-            is_taken = take(latches, &set->items[at], is_refusable);
+            struct latch *latch = &set->items[at];
+            is_taken = take(shard, &shard->stripes[stripe_of(latches, latch->hash)], latch,
+                            is_refusable);
             at += is_taken;
         }
         pthread_mutex_unlock(&shard->lock);
@@ -264,8 +258,10 @@ void latch_set_give(struct latches *latches, const struct latch_set *set)
         const size_t number = shard_of(set->items[left - 1].hash);
         struct latch_shard *shard = &latches->shards[number];
         pthread_mutex_lock(&shard->lock);
-        for (; left > 0 && shard_of(set->items[left - 1].hash) == number; left--)
-            give(latches, &set->items[left - 1]);
+        for (; left > 0 && shard_of(set->items[left - 1].hash) == number; left--) {
+            struct latch *latch = &set->items[left - 1];
+            give(shard, &shard->stripes[stripe_of(latches, latch->hash)], latch);
+        }
         pthread_mutex_unlock(&shard->lock);
     }
 }
