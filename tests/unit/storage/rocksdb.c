@@ -469,9 +469,30 @@ static void log_path(const char *from, char *out, size_t room)
     CHECK(longest > 0);
 }
 
-/* 100 commits, then the files as they are at that moment. */
-static void make_crash_image_of(char *image, size_t room, const char *some_value)
+/* Where the last commit ends. */
+static off_t end_of_commits(const char *log, off_t size)
 {
+    const int fd = open(log, O_RDONLY);
+    char last = 0;
+
+    while (size > 0 && last == 0) {
+        size--;
+        CHECK_EQ(pread(fd, &last, 1, size), 1, "");
+    }
+    close(fd);
+    return size + 1;
+}
+
+/* What a process leaves that is killed behind its hundredth commit. */
+struct crashed {
+    char image[256], log[600];
+    off_t log_size, end; /* of all of it, and of the last commit */
+};
+
+static struct crashed crash_with(const char *some_value)
+{
+    struct crashed crashed;
+    struct stat info;
     struct fixture f;
     char key[16];
 
@@ -481,14 +502,31 @@ static void make_crash_image_of(char *image, size_t room, const char *some_value
         fixture_put(&f, fixture_at(SPACE_ROWS), key, some_value);
         fixture_commit(&f);
     }
-    check_temp_dir(image, room);
-    copy_files(f.path, image);
+    check_temp_dir(crashed.image, sizeof(crashed.image));
+    copy_files(f.path, crashed.image);
     fixture_close(&f);
+    log_path(crashed.image, crashed.log, sizeof(crashed.log));
+    CHECK_EQ(stat(crashed.log, &info), 0, "");
+    crashed.log_size = info.st_size;
+    crashed.end = end_of_commits(crashed.log, info.st_size);
+    return crashed;
 }
 
-static void make_crash_image(char *image, size_t room)
+static void damage_log(const struct crashed *crashed, off_t at, bytes with)
 {
-    make_crash_image_of(image, room, "some value");
+    const int fd = open(crashed->log, O_WRONLY);
+
+    CHECK_EQ(pwrite(fd, with.data, with.len, at), (ssize_t)with.len, "");
+    close(fd);
+}
+
+static void open_image(struct fixture *f, const char *image, struct log log)
+{
+    fixture_open(f, FIXTURE_MEMORY);
+    f->kind = FIXTURE_ROCKSDB;
+    f->log = log;
+    f->options.path = image;
+    fixture_reopen(f);
 }
 
 /* Opens the image and returns how many of the commits are there; they must be the first ones. */
@@ -501,12 +539,7 @@ static int count_commits(const char *image, int log_fd)
     char want[16];
     int count = 0;
 
-    fixture_open(&f, FIXTURE_MEMORY);
-    storage_batch_close(f.storage, f.batch);
-    storage_close(f.storage);
-    f.log = log_to(log_fd, LOG_WARNING);
-    f.options.path = image;
-    CHECK_OK(storage_open_rocksdb(&f.options, f.arena, &f.storage));
+    open_image(&f, image, log_to(log_fd, LOG_WARNING));
     CHECK_OK(storage_scan_open(f.storage, NULL, fixture_at(SPACE_ROWS), &all, &scan));
     while (storage_scan_next(scan, &key, &value)) {
         snprintf(want, sizeof(want), "%03d", count++);
@@ -514,8 +547,7 @@ static int count_commits(const char *image, int log_fd)
     }
     CHECK_OK(storage_scan_status(scan));
     storage_scan_close(scan);
-    storage_close(f.storage);
-    arena_close(f.arena);
+    fixture_close(&f);
     return count;
 }
 
@@ -535,43 +567,30 @@ static int count_commits_and_log(const char *image, char *logged, size_t room)
 
 TEST(storage, rocksdb_keeps_every_commit_over_a_crash)
 {
-    char image[256];
+    const struct crashed crashed = crash_with("some value");
     char logged[4096];
 
-    make_crash_image(image, sizeof(image));
-    CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 100, "");
+    CHECK_EQ(count_commits_and_log(crashed.image, logged, sizeof(logged)), 100, "");
     CHECK_STRING(logged, "");
 }
 
 TEST(storage, rocksdb_drops_a_commit_that_was_cut_off_while_it_was_written)
 {
-    char image[256];
-    char path[600];
+    const struct crashed crashed = crash_with("some value");
     char logged[4096];
-    struct stat info;
 
-    make_crash_image(image, sizeof(image));
-    log_path(image, path, sizeof(path));
-    CHECK_EQ(stat(path, &info), 0, "");
-    CHECK_EQ(truncate(path, info.st_size - 5), 0, "");
-    CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 99, "");
+    CHECK_EQ(truncate(crashed.log, crashed.log_size - 5), 0, "");
+    CHECK_EQ(count_commits_and_log(crashed.image, logged, sizeof(logged)), 99, "");
     CHECK_STRING(logged, "");
 }
 
 TEST(storage, rocksdb_says_so_when_its_log_is_damaged_and_keeps_what_was_before)
 {
-    char image[256];
-    char path[600];
+    const struct crashed crashed = crash_with("some value");
     char logged[4096];
-    struct stat info;
 
-    make_crash_image(image, sizeof(image));
-    log_path(image, path, sizeof(path));
-    CHECK_EQ(stat(path, &info), 0, "");
-    const int fd = open(path, O_WRONLY);
-    CHECK_EQ(pwrite(fd, "\xAA\x55\xAA\x55", 4, info.st_size / 2), 4, "");
-    close(fd);
-    const int count = count_commits_and_log(image, logged, sizeof(logged));
+    damage_log(&crashed, crashed.log_size / 2, BYTES_LITERAL("\xAA\x55\xAA\x55"));
+    const int count = count_commits_and_log(crashed.image, logged, sizeof(logged));
     CHECK_THAT(count >= 45 && count <= 55, "%d commits are left", count);
     CHECK_THAT(strstr(logged, "storage_log_damaged") != NULL, "%s", logged);
 }
@@ -585,46 +604,24 @@ static const char *long_value(void)
     return value;
 }
 
-/* Where the last commit ends. */
-static off_t end_of_commits(int log_file, off_t size)
-{
-    char last = 0;
-
-    while (size > 0 && last == 0) {
-        size--;
-        CHECK_EQ(pread(log_file, &last, 1, size), 1, "");
-    }
-    return size + 1;
-}
-
 TEST(storage, rocksdb_log_has_zeros_ahead_of_its_end_and_keeps_every_commit)
 {
-    char image[256], path[600], logged[4096];
-    struct stat info;
+    const struct crashed crashed = crash_with(long_value());
+    char logged[4096];
 
-    make_crash_image_of(image, sizeof(image), long_value());
-    log_path(image, path, sizeof(path));
-    CHECK_EQ(stat(path, &info), 0, "");
-    const int fd = open(path, O_RDONLY);
-    CHECK(end_of_commits(fd, info.st_size) + 4096 < info.st_size);
-    CHECK_EQ(info.st_size % (32 << 10), 0, "the zeros end with a block");
-    close(fd);
-    CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 100, "");
+    CHECK(crashed.end + 4096 < crashed.log_size);
+    CHECK_EQ(crashed.log_size % (32 << 10), 0, "the zeros end with a block");
+    CHECK_EQ(count_commits_and_log(crashed.image, logged, sizeof(logged)), 100, "");
     CHECK_STRING(logged, "");
 }
 
 TEST(storage, rocksdb_drops_a_commit_that_was_cut_off_with_zeros_behind)
 {
-    char image[256], path[600], logged[4096];
-    struct stat info;
+    const struct crashed crashed = crash_with(long_value());
+    char logged[4096];
 
-    make_crash_image_of(image, sizeof(image), long_value());
-    log_path(image, path, sizeof(path));
-    CHECK_EQ(stat(path, &info), 0, "");
-    const int fd = open(path, O_RDWR);
-    CHECK_EQ(pwrite(fd, "\0\0\0\0", 4, end_of_commits(fd, info.st_size) - 4), 4, "");
-    close(fd);
-    CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 99, "");
+    damage_log(&crashed, crashed.end - 4, BYTES_LITERAL("\0\0\0\0"));
+    CHECK_EQ(count_commits_and_log(crashed.image, logged, sizeof(logged)), 99, "");
     CHECK(strstr(logged, "storage_log_damaged") != NULL);
 }
 
@@ -666,18 +663,13 @@ static void check_cut(const char *image, off_t from)
 
 TEST(storage, rocksdb_sees_a_cut_in_its_log_before_it_reads_it)
 {
-    char image[256], path[600];
-    struct stat info;
+    struct crashed crashed = crash_with(long_value());
+    const char *image = crashed.image;
+    const off_t end = crashed.end;
 
-    make_crash_image_of(image, sizeof(image), long_value());
-    log_path(image, path, sizeof(path));
-    CHECK_EQ(stat(path, &info), 0, "");
-    const int fd = open(path, O_RDONLY);
-    const off_t end = end_of_commits(fd, info.st_size);
-    close(fd);
-    struct rocksdb_storage place = { .path = image };
+    struct rocksdb_storage place = { .path = crashed.image };
     CHECK_EQ(logs_look(&place).is_cut, false, "every commit is whole");
-    CHECK_EQ(logs_look(&place).bytes, (uint64_t)info.st_size, "");
+    CHECK_EQ(logs_look(&place).bytes, (uint64_t)crashed.log_size, "");
     /* In a value, in a key, in each byte of a head (a commit has 1,500 bytes and some), and somewhere at random. */
     check_cut(image, end - 1);
     check_cut(image, end - 1500);
@@ -690,18 +682,13 @@ TEST(storage, rocksdb_sees_a_cut_in_its_log_before_it_reads_it)
 
 TEST(storage, rocksdb_tells_rot_in_front_of_whole_commits_from_a_cut)
 {
-    char image[256], path[600], logged[4096];
-    struct stat info;
+    struct crashed crashed = crash_with(long_value());
+    char logged[4096];
 
-    make_crash_image_of(image, sizeof(image), long_value());
-    log_path(image, path, sizeof(path));
-    CHECK_EQ(stat(path, &info), 0, "");
-    const int fd = open(path, O_RDWR);
-    CHECK_EQ(pwrite(fd, "rot", 3, end_of_commits(fd, info.st_size) - 2000), 3, "");
-    close(fd);
-    struct rocksdb_storage place = { .path = image };
+    damage_log(&crashed, crashed.end - 2000, BYTES_LITERAL("rot"));
+    struct rocksdb_storage place = { .path = crashed.image };
     CHECK_EQ(logs_look(&place).is_cut, false, "a whole commit lies behind");
-    CHECK_EQ(count_commits_and_log(image, logged, sizeof(logged)), 98, "");
+    CHECK_EQ(count_commits_and_log(crashed.image, logged, sizeof(logged)), 98, "");
     CHECK_THAT(strstr(logged, "Corruption") != NULL, "%s", logged);
 }
 
@@ -751,30 +738,13 @@ static int count_rows(struct fixture *f, enum storage_space space)
     return count;
 }
 
-static void open_image(struct fixture *f, const char *image)
-{
-    fixture_open(f, FIXTURE_MEMORY);
-    storage_batch_close(f->storage, f->batch);
-    storage_close(f->storage);
-    f->options.path = image;
-    CHECK_OK(storage_open_rocksdb(&f->options, f->arena, &f->storage));
-    f->batch = storage_batch_open(f->storage);
-}
-
-static void close_image(struct fixture *f)
-{
-    storage_batch_close(f->storage, f->batch);
-    storage_close(f->storage);
-    arena_close(f->arena);
-}
-
 TEST(storage, rocksdb_shows_a_large_log_before_and_after_it_is_in_files)
 {
     char image[256];
     struct fixture f;
 
     make_large_image(image, sizeof(image));
-    open_image(&f, image);
+    open_image(&f, image, log_to(2, LOG_SILENT));
     struct rocksdb_storage *rocks = rocksdb_of(f.storage);
     for (bool is_in_files = false, was_in_files = false; !was_in_files;) {
         was_in_files = is_in_files;
@@ -787,7 +757,7 @@ TEST(storage, rocksdb_shows_a_large_log_before_and_after_it_is_in_files)
     CHECK_OK(storage_settle(f.storage, fixture_at(SPACE_BODIES).partition));
     CHECK_THAT(directory_bytes(image, ".log") < 1000000, "%llu",
                (unsigned long long)directory_bytes(image, ".log"));
-    close_image(&f);
+    fixture_close(&f);
 }
 
 TEST(storage, rocksdb_reads_the_files_themselves_once_a_large_log_is_in_them)
@@ -796,13 +766,13 @@ TEST(storage, rocksdb_reads_the_files_themselves_once_a_large_log_is_in_them)
     struct fixture f;
 
     make_large_image(image, sizeof(image));
-    open_image(&f, image);
+    open_image(&f, image, log_to(2, LOG_SILENT));
     struct raw_shelf *shelf = &rocksdb_of(f.storage)->shelves[SPACE_BODIES];
     while (!raw_past_is_in_files(shelf))
         sched_yield();
     CHECK_EQ(count_rows(&f, SPACE_BODIES), LARGE_LOG_ROWS / 2, "");
     CHECK(shelf->newest != NULL);
-    close_image(&f);
+    fixture_close(&f);
 }
 
 TEST(storage, rocksdb_keeps_everything_when_it_crashes_again_before_a_large_log_is_in_files)
@@ -811,20 +781,20 @@ TEST(storage, rocksdb_keeps_everything_when_it_crashes_again_before_a_large_log_
     struct fixture f;
 
     make_large_image(image, sizeof(image));
-    open_image(&f, image);
+    open_image(&f, image, log_to(2, LOG_SILENT));
     rocksdb_disable_file_deletions(rocksdb_of(f.storage)->db, &error);
     CHECK(error == NULL);
     fixture_put(&f, fixture_at(SPACE_META), "after", "the first crash");
     fixture_commit(&f);
     check_temp_dir(second, sizeof(second));
     copy_files(image, second);
-    close_image(&f);
+    fixture_close(&f);
 
-    open_image(&f, second);
+    open_image(&f, second, log_to(2, LOG_SILENT));
     CHECK_EQ(count_rows(&f, SPACE_BODIES), LARGE_LOG_ROWS / 2, "");
     CHECK_EQ(count_rows(&f, SPACE_ROWS), LARGE_LOG_ROWS, "");
     CHECK_ROW(&f, NULL, fixture_at(SPACE_META), "after", "the first crash");
-    close_image(&f);
+    fixture_close(&f);
 }
 
 TEST(storage, rocksdb_has_its_usual_buffers_after_a_large_log)
@@ -833,14 +803,14 @@ TEST(storage, rocksdb_has_its_usual_buffers_after_a_large_log)
     struct fixture f;
 
     make_large_image(image, sizeof(image));
-    open_image(&f, image);
+    open_image(&f, image, log_to(2, LOG_SILENT));
     fill(&f, SPACE_META, 20000); /* 10 MB: more than a usual buffer, less than a large one */
     value = rocksdb_property_value_cf(rocksdb_of(f.storage)->db,
                                       rocksdb_of(f.storage)->spaces[SPACE_META],
                                       "rocksdb.num-entries-active-mem-table");
     CHECK_THAT(value != NULL && atoi(value) < 20000, "%s", value);
     rocksdb_free(value);
-    close_image(&f);
+    fixture_close(&f);
 }
 
 /* Descriptors of this process whose file is a log that was deleted. */
