@@ -284,7 +284,8 @@ status write_find_change(struct write *write, const struct step_of_write *step,
     change->state = state;
     change->locator_key = step->locator_key;
     change->hash = hash;
-    TRY(load_change(write, change));
+    if (!step->is_new)
+        TRY(load_change(write, change));
     if (is_inside(write))
         TRY(write_announce(write, change));
     change->same_key = table_find(&write->by_key, hash, step->locator_key);
@@ -558,6 +559,7 @@ static status lay_out(struct write *write, struct document_change *change)
 
 static status prepare_operations(struct write *write)
 {
+    TRY(write_find_new(write));
     for (size_t i = 0; i < write->op_count; i++) {
         struct write_op *op = &write->ops[i];
         if (op->outcome.code == OK)

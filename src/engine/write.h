@@ -66,6 +66,7 @@ struct step_of_write {
     bytes locator_key;
     struct index_entries entries;
     struct document_change *change; /* NULL if the operation failed */
+    bool is_new;                    /* its key is known not to be there */
     bool is_birth;                  /* the document was not there before it */
     bytes note_key;                 /* empty: no note */
 };
@@ -151,6 +152,9 @@ void write_lay_rows(struct storage *storage, struct storage_batch *batch,
 
 MUST_USE status write_find_change(struct write *write, const struct step_of_write *step,
                                   struct document_change **out);
+
+/* write_new.c: inside the latches, before any operation is decided. */
+MUST_USE status write_find_new(struct write *write);
 
 /* write_bounds.c */
 /* Is it small enough for the collection it comes to? */

@@ -4,6 +4,7 @@
  *     rocksdb_options.c   how RocksDB is set up, and why
  *     rocksdb_hooks.c     what RocksDB calls: counters are added, garbage is swept
  *     rocksdb_read.c      views, gets, scans
+ *     rocksdb_missing.c   which of many rows are not there
  *     rocksdb_part.c      how a range may be shared out
  *     rocksdb_raw.c       scans of documents and index rows from the files themselves (rocksdb_table.c)
  *     rocksdb_get.c       single documents from the files themselves
@@ -118,6 +119,8 @@ status rocks_view_open(struct storage *storage, struct storage_view **out);
 void rocks_view_close(struct storage *storage, struct storage_view *view);
 status rocks_get(struct storage *storage, struct storage_view *view, struct row_address where,
                  bytes key, struct storage_value *out);
+void rocks_find_missing(struct storage *storage, struct row_address where, const bytes *keys,
+                        size_t count, struct arena *arena, bool *is_missing_out);
 void rocks_value_release(struct storage *storage, struct storage_value *value);
 status rocks_scan_open(struct storage *storage, struct storage_view *view, struct row_address where,
                        const struct storage_range *range, struct storage_scan **out);

@@ -69,6 +69,21 @@ status storage_get(struct storage *storage, struct storage_view *view, struct ro
     return storage->backend->get(storage, view, where, key, out);
 }
 
+void storage_find_missing(struct storage *storage, struct row_address where, const bytes *keys,
+                          size_t count, struct arena *arena, bool *is_missing_out)
+{
+    const arena_position mark = arena_mark(arena);
+
+    check_address(where);
+    for (size_t i = 0; i < count; i++) {
+        check_key(keys[i]);
+        is_missing_out[i] = false;
+    }
+    if (count > 0 && storage->backend->find_missing != NULL)
+        storage->backend->find_missing(storage, where, keys, count, arena, is_missing_out);
+    arena_release(arena, mark);
+}
+
 void storage_value_release(struct storage *storage, struct storage_value *value)
 {
     if (value->pin != NULL)

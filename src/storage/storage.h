@@ -84,6 +84,10 @@ struct storage_value {
 MUST_USE status storage_get(struct storage *storage, struct storage_view *view,
                             struct row_address where, bytes key, struct storage_value *out);
 void storage_value_release(struct storage *storage, struct storage_value *value);
+/* Which of these rows are not there now, all at once for less than one by one. What is true is sure; what is false is
+ * not known. `arena` is for the time of the call. */
+void storage_find_missing(struct storage *storage, struct row_address where, const bytes *keys,
+                          size_t count, struct arena *arena, bool *is_missing_out);
 
 /* Rows with start <= key < end in key order, or from the end backwards. An empty `end` means: to the
  * end of the space in this partition. O(1) memory. */

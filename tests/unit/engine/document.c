@@ -255,7 +255,7 @@ TEST(document, a_document_of_the_largest_size_fits_and_one_byte_more_does_not)
 
 struct batch {
     struct request request;
-    struct write_op ops[16];
+    struct write_op ops[32];
     size_t count;
 };
 
@@ -364,6 +364,36 @@ TEST(batch, each_writes_those_that_can_and_says_which_cannot)
         world_end(&b.request);
         CHECK_LIVING(&w, "c", "1 2 4");
         CHECK_SCAN(&w, "c", "u", "4 2 1");
+        world_close(&w);
+    }
+}
+
+TEST(batch, among_many_inserts_those_that_are_there_are_refused_and_the_dead_are_replaced)
+{
+    EACH_BACKING(backing)
+    {
+        struct world w;
+        struct batch b;
+        char text[64];
+        world_open(&w, backing);
+        world_collection(&w, "c", 10, "u: u unique sparse");
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':3,'u':3}"), OK); /* dead at 10 s */
+        world_at(&w, 5000);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':7,'u':7}"), OK);
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':8,'u':8}"), OK);
+        CHECK_WRITTEN(world_delete(&w, "c", "{'_id':8}"), OK);
+        world_at(&w, 11000);
+        batch_begin(&b, &w);
+        for (int i = 0; i < 20; i++) {
+            snprintf(text, sizeof(text), "{'_id':%d,'u':%d}", i == 19 ? 18 : i, i);
+            add(&b, WRITE_INSERT, text);
+        }
+        CHECK_OK(run(&b, WRITE_EACH));
+        for (size_t i = 0; i < b.count; i++)
+            CHECK_EQ(b.ops[i].outcome.code, i == 7 || i == 19 ? EXISTS : OK, "operation %zu", i);
+        world_end(&b.request);
+        CHECK_LIVING(&w, "c", "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
+        CHECK_SCAN(&w, "c", "u", "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
         world_close(&w);
     }
 }

@@ -546,6 +546,52 @@ CONTRACT(a_range_is_parted_at_keys_within_it)
     CHECK_EQ(parting.count, 0, "nothing is there");
 }
 
+/* Keys in no order; every third is there, some were and are not. */
+static void check_missing(struct fixture *f, struct row_address where)
+{
+    enum { KEYS = 300 };
+    static char names[KEYS][16];
+    bytes keys[KEYS];
+    bool are_missing[KEYS];
+
+    for (size_t i = 0; i < KEYS; i++) {
+        snprintf(names[i], sizeof(names[i]), "k%03zu%s", i * 7 % KEYS, i % 2 ? "" : "longer");
+        keys[i] = bytes_of(names[i], strlen(names[i]));
+    }
+    storage_find_missing(f->storage, where, keys, KEYS, f->arena, are_missing);
+    for (size_t i = 0; i < KEYS; i++) {
+        struct storage_value value;
+        const status s = storage_get(f->storage, NULL, where, keys[i], &value);
+        CHECK_THAT(!are_missing[i] || s.code == NOT_FOUND, "%s is there", names[i]);
+        CHECK_THAT(are_missing[i] || s.code == OK || f->kind != FIXTURE_ROCKSDB, "%s is not there",
+                   names[i]);
+        storage_value_release(f->storage, &value);
+    }
+}
+
+CONTRACT(what_is_told_to_be_missing_among_many_rows_is_not_there)
+{
+    const struct row_address rows = fixture_at(SPACE_ROWS);
+    char key[16];
+
+    storage_find_missing(f->storage, rows, NULL, 0, f->arena, NULL);
+    check_missing(f, rows);
+    for (int i = 0; i < 300; i++) {
+        snprintf(key, sizeof(key), "k%03d%s", i, i % 4 < 2 ? "" : "longer");
+        if (i % 3 == 0)
+            fixture_put(f, rows, key, "v");
+    }
+    fixture_commit(f);
+    check_missing(f, rows);
+    fixture_delete_range(f, rows, "k1", "k12");
+    fixture_delete(f, rows, "k003");
+    fixture_commit(f);
+    check_missing(f, rows);
+    CHECK_OK(storage_settle(f->storage, rows.partition));
+    check_missing(f, rows);
+    check_missing(f, (struct row_address){ rows.partition + 1, SPACE_ROWS });
+}
+
 static void put_empty_value(void *data)
 {
     struct fixture *f = data;
