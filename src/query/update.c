@@ -82,16 +82,28 @@ static status name_of(struct walk *w, const struct update_node *child, char room
 
 /* ---- what is not there ------------------------------------------------------------------------------ */
 
+/* Of the children those that count where nothing is. */
+static const struct update_node *first_fertile(const struct walk *w, const struct update_node *node)
+{
+    return node->fertile[w->run->is_insert];
+}
+
+static const struct update_node *next_fertile(const struct walk *w, const struct update_node *child)
+{
+    return child->next_fertile[w->run->is_insert];
+}
+
 static status make_missing(struct walk *w, const struct update_node *node, struct value *out);
 
 /* A new document with what the children make; missing if they make nothing. */
 static status make_children(struct walk *w, const struct update_node *node, struct value *out)
 {
+    const struct update_node *child = first_fertile(w, node);
     struct buffer built = buffer_in(w->run->arena);
     size_t begun = document_begin(&built), count = 0;
 
     *out = (struct value){ .type = VALUE_MISSING };
-    for (const struct update_node *child = node->children; child; child = child->next) {
+    for (; child; child = next_fertile(w, child)) {
         struct value value;
         char room[24];
         bytes name;
@@ -130,13 +142,13 @@ static status make_missing(struct walk *w, const struct update_node *node, struc
 /* Would a step below make something where nothing is? */
 static bool makes_something(const struct walk *w, const struct update_node *node)
 {
+    const struct update_node *child = first_fertile(w, node);
+
     if (node->step)
         return update_creates(node->step, w->run);
-    for (const struct update_node *child = node->children; child; child = child->next) {
-        if (makes_something(w, child))
-            return true;
-    }
-    return false;
+    while (child && !makes_something(w, child))
+        child = next_fertile(w, child);
+    return child != NULL;
 }
 
 /* ---- documents -------------------------------------------------------------------------------------- */
@@ -199,8 +211,8 @@ static status append_new(struct walk *w, const struct nodes *nodes, uint32_t vis
                          struct buffer *built, bool *is_changed)
 {
     for (size_t i = 0; i < nodes->count; i++) {
-        for (const struct update_node *child = nodes->items[i]->children; child;
-             child = child->next) {
+        const struct update_node *child = first_fertile(w, nodes->items[i]);
+        for (; child; child = next_fertile(w, child)) {
             struct value value;
             char room[24];
             bytes name;
@@ -388,8 +400,8 @@ static status apply_array(struct walk *w, const struct nodes *nodes, bytes name,
         append_element(&made, change.is_changed ? change.value : element.value);
     }
     for (size_t i = 0; i < nodes->count; i++) {
-        for (const struct update_node *child = nodes->items[i]->children; child;
-             child = child->next) {
+        const struct update_node *child = first_fertile(w, nodes->items[i]);
+        for (; child; child = next_fertile(w, child)) {
             char room[24];
             bytes wanted;
             TRY(name_of(w, child, room, &wanted));

@@ -2,7 +2,8 @@
  *
  * Two steps may share the beginning of a path, but none may end where another one passes or ends. Children
  * are put in the order in which new fields appear: by name, numbers by value. Clients may send very many paths,
- * so children are sorted once all are there, and found by a table.
+ * so children are sorted once all are there, and found by a table; and where something is not there, only those are asked
+ * that may make it, since they are asked again for each element of an array.
  *
  * Pure apart from the arena. Start reading at update_join(). */
 #include "query/match_parts.h"
@@ -132,6 +133,26 @@ bool update_is_dollared(const struct update_node *node)
     return node->name.len && node->name.data[0] == '$';
 }
 
+static bool is_fertile(const struct update_node *node, bool is_insert)
+{
+    const struct update_run run = { .is_insert = is_insert };
+
+    return update_is_dollared(node) ||
+           (node->step ? update_creates(node->step, &run) : node->fertile[is_insert] != NULL);
+}
+
+static void link_fertile(struct update_node *node, bool is_insert)
+{
+    struct update_node **end = &node->fertile[is_insert];
+
+    for (struct update_node *child = node->children; child; child = child->next) {
+        if (!is_fertile(child, is_insert))
+            continue;
+        *end = child;
+        end = &child->next_fertile[is_insert];
+    }
+}
+
 static void sort_tree(struct update_node *node)
 {
     struct update_node *unsorted = node->children;
@@ -144,6 +165,8 @@ static void sort_tree(struct update_node *node)
             node->dollared = child;
         sort_tree(child);
     }
+    link_fertile(node, false);
+    link_fertile(node, true);
 }
 
 status update_join(struct arena *arena, const struct update_step *steps, size_t count,

@@ -27,6 +27,9 @@ struct update_node {
     uint32_t child_count;
     struct names *names;          /* of the children */
     struct update_node *dollared; /* the first of the children that begin with '$' */
+    /* Of the children those that may make something where nothing is, or that begin with '$': the first one and the next of
+     * the same parent. For a document that is there, and for one that is being inserted. */
+    struct update_node *fertile[2], *next_fertile[2];
 };
 
 /* Does its name begin with '$'? Then it may stand for others. */

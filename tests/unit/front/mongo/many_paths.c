@@ -56,6 +56,21 @@ static bytes read_json(struct arena *arena, const char *json)
     return document;
 }
 
+/* Fields of value 1: the paths of the format, then those of the JSON. */
+static void append_paths(struct arena *arena, struct buffer *built, const char *format,
+                         const char *more)
+{
+    struct document_walk walk = document_fields(read_json(arena, more));
+    struct field field;
+    struct value one;
+
+    CHECK_OK(value_of_int64(arena, 1, &one));
+    for (unsigned i = 0; i < PATHS; i++)
+        document_append(built, path_of(arena, format, i), one);
+    while (document_next(&walk, &field))
+        document_append(built, field.name, field.value);
+}
+
 /* ---- updates ---------------------------------------------------------------------------------------- */
 
 /* One in four is removed or raised, the others are set. */
@@ -258,26 +273,84 @@ TEST(mongo_update, thousands_of_new_fields_come_in_the_order_of_their_names)
     arena_close(arena);
 }
 
+/* { a: [ { f00000: 1, y: 1 }, { f00001: 1, y: 1 }, ... ] } */
+static bytes write_elements(struct arena *arena, unsigned count)
+{
+    struct buffer built = buffer_in(arena);
+    size_t begun = document_begin(&built);
+    size_t array = document_begin_inner(&built, VALUE_ARRAY, bytes_of_text("a"));
+    bytes document;
+
+    for (unsigned i = 0; i < count; i++) {
+        size_t element = document_begin_inner(&built, VALUE_DOCUMENT, path_of(arena, "%u", i));
+        document_append_int64(&built, (const char *)path_of(arena, "f%05u", i).data, 1);
+        document_append_int64(&built, "y", 1);
+        document_end(&built, element);
+    }
+    document_end(&built, array);
+    document_end(&built, begun);
+    CHECK_OK(buffer_finish(&built, &document));
+    return document;
+}
+
+/* { $unset: { "a.$[].f00000": 1, ... }, $set: { "a.$[].z": 1 } } */
+static struct value write_removal(struct arena *arena, unsigned count)
+{
+    struct value update = { .type = VALUE_DOCUMENT };
+    struct buffer built = buffer_in(arena);
+    size_t begun = document_begin(&built);
+    size_t inner = document_begin_inner(&built, VALUE_DOCUMENT, bytes_of_text("$unset"));
+
+    for (unsigned i = 0; i < count; i++)
+        document_append_int64(&built, (const char *)path_of(arena, "a.$[].f%05u", i).data, 1);
+    document_end(&built, inner);
+    inner = document_begin_inner(&built, VALUE_DOCUMENT, bytes_of_text("$set"));
+    document_append_int64(&built, "a.$[].z", 1);
+    document_end(&built, inner);
+    document_end(&built, begun);
+    CHECK_OK(buffer_finish(&built, &update.raw));
+    return update;
+}
+
+TEST(mongo_update, thousands_of_fields_go_from_each_of_thousands_of_elements)
+{
+    enum { MANY = 20000 };
+    struct arena *arena = arena_open(BUDGET);
+    bytes got = updated(arena, write_elements(arena, MANY), write_removal(arena, MANY));
+    struct buffer built = buffer_in(arena);
+    size_t begun = document_begin(&built);
+    struct value elements;
+    struct field element;
+    bytes want;
+
+    document_append_int64(&built, "y", 1);
+    document_append_int64(&built, "z", 1);
+    document_end(&built, begun);
+    CHECK_OK(buffer_finish(&built, &want));
+    CHECK(document_find(got, "a", &elements));
+    struct document_walk walk = document_fields(value_document(elements));
+    for (unsigned i = 0; i < MANY; i++) {
+        CHECK(document_next(&walk, &element));
+        CHECK_BYTES(value_document(element.value), want, "");
+    }
+    CHECK(!document_next(&walk, &element));
+    arena_close(arena);
+}
+
 /* { $set: { paths of `format`, then `more` } } is refused with this message; with none if that is empty. */
 static void check_refusal(const char *format, const char *more, const char *want)
 {
     struct arena *arena = arena_open(BUDGET);
     struct update_run run = { .arena = arena, .has_position = true, .position = 5 };
-    struct value wanted = { .type = VALUE_DOCUMENT }, one;
+    struct value wanted = { .type = VALUE_DOCUMENT };
     struct buffer built = buffer_in(arena);
     struct update_result result;
     const struct update *update;
     struct fault fault = { 0 };
-    struct field field;
 
-    CHECK_OK(value_of_int64(arena, 1, &one));
     size_t begun = document_begin(&built);
     size_t inner = document_begin_inner(&built, VALUE_DOCUMENT, bytes_of_text("$set"));
-    for (unsigned i = 0; i < PATHS; i++)
-        document_append(&built, path_of(arena, format, i), one);
-    struct document_walk walk = document_fields(read_json(arena, more));
-    while (document_next(&walk, &field))
-        document_append(&built, field.name, field.value);
+    append_paths(arena, &built, format, more);
     document_end(&built, inner);
     document_end(&built, begun);
     CHECK_OK(buffer_finish(&built, &wanted.raw));
@@ -457,17 +530,10 @@ TEST(mongo_projection, of_many_paths_the_first_collision_is_told)
         struct buffer built = buffer_in(arena);
         const struct projection *projection;
         struct fault fault = { 0 };
-        struct field field;
-        struct value one;
         bytes wanted;
 
-        CHECK_OK(value_of_int64(arena, 1, &one));
         size_t begun = document_begin(&built);
-        for (unsigned i = 0; i < PATHS; i++)
-            document_append(&built, path_of(arena, r->format, i), one);
-        struct document_walk walk = document_fields(read_json(arena, r->more));
-        while (document_next(&walk, &field))
-            document_append(&built, field.name, field.value);
+        append_paths(arena, &built, r->format, r->more);
         document_end(&built, begun);
         CHECK_OK(buffer_finish(&built, &wanted));
         CHECK_CODE(projection_parse(arena, wanted, PROJECTION_OF_FIND, NULL, &projection, &fault),
