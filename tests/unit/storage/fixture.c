@@ -3,6 +3,9 @@
 
 #include <stdatomic.h>
 
+#include "storage/rocksdb_graves.h"
+#include "storage/rocksdb_raw.h"
+
 enum { ARENA_BYTES = 64 << 20 };
 
 /* ---- the sweeper ---------------------------------------------------------------------------------- */
@@ -140,6 +143,27 @@ void fixture_commit(struct fixture *f)
 
     CHECK_OK(storage_commit(f->storage, f->batch, NULL, 0, f->arena, &conflict));
     storage_batch_clear(f->storage, f->batch);
+}
+
+void fixture_flush(struct fixture *f, enum storage_space space)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *error = NULL;
+
+    rocksdb_flush_cf(rocks->db, options, rocks->spaces[space], &error);
+    rocksdb_flushoptions_destroy(options);
+    CHECK(error == NULL);
+    /* Nothing is in memory tables now, and it is the committing thread that says so. */
+    for (int i = 0; i < 2; i++)
+        graves_turn(rocks->shelves[space].graves);
+}
+
+void fixture_compact(struct fixture *f, enum storage_space space)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+
+    rocksdb_compact_range_cf(rocks->db, rocks->spaces[space], NULL, 0, NULL, 0);
 }
 
 /* ---- claims --------------------------------------------------------------------------------------- */

@@ -40,6 +40,11 @@ void fixture_add(struct fixture *f, const char *key, int64_t first, int64_t seco
 /* Commits the batch and clears it. */
 void fixture_commit(struct fixture *f);
 
+/* Of RocksDB only. Writes what the space has in memory to a file, and what is known of late writes is told so; rewrites all
+ * files of the space. */
+void fixture_flush(struct fixture *f, enum storage_space space);
+void fixture_compact(struct fixture *f, enum storage_space space);
+
 /* The row has this value; NULL: it is not there. */
 #define CHECK_ROW(f, view, where, key, want) \
     fixture_check_row(__FILE__, __LINE__, (f), (view), (where), (key), (want))

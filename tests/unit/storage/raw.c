@@ -50,37 +50,6 @@ static void commit_some(struct fixture *f, struct random *random, enum storage_s
     fixture_commit(f);
 }
 
-static void flush_space(struct fixture *f, enum storage_space space)
-{
-    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
-    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
-    char *error = NULL;
-
-    rocksdb_flush_cf(rocks->db, options, rocks->spaces[space], &error);
-    rocksdb_flushoptions_destroy(options);
-    CHECK(error == NULL);
-    /* Nothing is in memory tables now, and it is the committing thread that says so. */
-    for (int i = 0; i < 2; i++)
-        graves_turn(rocks->shelves[space].graves);
-}
-
-static void flush(struct fixture *f)
-{
-    flush_space(f, SPACE_BODIES);
-}
-
-static void compact_space(struct fixture *f, enum storage_space space)
-{
-    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
-
-    rocksdb_compact_range_cf(rocks->db, rocks->spaces[space], NULL, 0, NULL, 0);
-}
-
-static void compact(struct fixture *f)
-{
-    compact_space(f, SPACE_BODIES);
-}
-
 static void put_and_flush_space(struct fixture *f, enum storage_space space)
 {
     char key[16];
@@ -90,7 +59,7 @@ static void put_and_flush_space(struct fixture *f, enum storage_space space)
         fixture_put(f, fixture_at(space), key, "value");
     }
     fixture_commit(f);
-    flush_space(f, space);
+    fixture_flush(f, space);
 }
 
 static void put_and_flush_all(struct fixture *f)
@@ -110,14 +79,14 @@ static void flush_and_wait(struct fixture *f, enum storage_space space)
     enum { FILES_MANY = 12 };
     struct rocksdb_storage *rocks = rocksdb_of(f->storage);
 
-    flush_space(f, space);
+    fixture_flush(f, space);
     char *told = rocksdb_property_value_cf(rocks->db, rocks->spaces[space],
                                            "rocksdb.num-files-at-level0");
     CHECK(told != NULL);
     const long files = strtol(told, NULL, 10);
     rocksdb_free(told);
     if (files > FILES_MANY)
-        compact_space(f, space);
+        fixture_compact(f, space);
 }
 
 static void step(struct fixture *f, struct random *random, const struct habit *habit,
@@ -128,7 +97,7 @@ static void step(struct fixture *f, struct random *random, const struct habit *h
     if (dice < habit->flushes)
         flush_and_wait(f, space);
     else if (dice < habit->flushes + habit->compactions)
-        compact_space(f, space);
+        fixture_compact(f, space);
     else
         commit_some(f, random, space);
 }
@@ -228,30 +197,38 @@ static void compare(struct fixture *f, struct storage_view *view, const char *st
     full_key_release(&target);
 }
 
+/* What the files said is what RocksDB says. */
+static void check_value(struct fixture *f, const rocksdb_readoptions_t *options, bytes full_key,
+                        struct storage_value *got)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    char *error = NULL;
+    size_t len;
+
+    rocksdb_pinnableslice_t *pin =
+        rocksdb_get_pinned_cf(rocks->db, options, rocks->spaces[SPACE_BODIES],
+                              (const char *)full_key.data, full_key.len, &error);
+    CHECK(pin != NULL);
+    const char *want = rocksdb_pinnableslice_value(pin, &len);
+    CHECK_BYTES(got->value, bytes_of(want, len), "");
+    rocksdb_pinnableslice_destroy(pin);
+    CHECK(raw_value_release(got));
+}
+
 /* Is what the files say of a key what RocksDB says? */
 static void compare_key(struct fixture *f, struct storage_view *view, const char *key,
                         struct seen *seen)
 {
-    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
     struct raw_view *raw = (struct raw_view *)view;
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
     struct storage_value got;
     struct full_key full;
-    char *error = NULL;
-    size_t len;
 
     full_key_make(&full, 7, bytes_of_text(key));
     rocksdb_readoptions_set_snapshot(options, raw->snapshot);
     seen->asked++;
-    if (raw_get(rocks, raw, full_key_bytes(&full), &got)) {
-        rocksdb_pinnableslice_t *pin =
-            rocksdb_get_pinned_cf(rocks->db, options, rocks->spaces[SPACE_BODIES],
-                                  (const char *)full.data, full.len, &error);
-        CHECK(pin != NULL);
-        const char *want = rocksdb_pinnableslice_value(pin, &len);
-        CHECK_BYTES(got.value, bytes_of(want, len), "");
-        rocksdb_pinnableslice_destroy(pin);
-        CHECK(raw_value_release(&got));
+    if (raw_get(rocksdb_of(f->storage), raw, full_key_bytes(&full), &got)) {
+        check_value(f, options, full_key_bytes(&full), &got);
         seen->found++;
     }
     full_key_release(&full);
@@ -278,67 +255,93 @@ static void compare_newest(struct fixture *f, struct seen *seen)
     struct rocksdb_storage *rocks = rocksdb_of(f->storage);
     struct storage_value got;
     struct full_key full;
-    char key[16], *error = NULL;
-    size_t len;
+    char key[16];
 
     for (uint64_t n = 0; n < KEYS + QUIET_KEYS; n++) {
         put_key(key, n);
         full_key_make(&full, 7, bytes_of_text(key));
         if (raw_get_newest(rocks, full_key_bytes(&full), &got)) {
-            rocksdb_pinnableslice_t *pin =
-                rocksdb_get_pinned_cf(rocks->db, rocks->read_newest, rocks->spaces[SPACE_BODIES],
-                                      (const char *)full.data, full.len, &error);
-            CHECK(pin != NULL);
-            const char *want = rocksdb_pinnableslice_value(pin, &len);
-            CHECK_BYTES(got.value, bytes_of(want, len), "");
-            rocksdb_pinnableslice_destroy(pin);
-            CHECK(raw_value_release(&got));
+            check_value(f, rocks->read_newest, full_key_bytes(&full), &got);
             seen->found_newest++;
         }
         full_key_release(&full);
     }
 }
 
-TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
+/* ---- many steps at random ------------------------------------------------------------------------- */
+
+enum { ENOUGH_GETS = 70 }; /* for RocksDB to be left alone */
+
+/* Short scans begin without a list of files; enough of them make one. */
+static void ask_for_rows(struct fixture *f)
+{
+    struct seen seen = { .space = SPACE_ROWS, .is_short = true };
+    struct storage_view *view;
+
+    CHECK_OK(storage_view_open(f->storage, &view));
+    for (int i = 0; i < ENOUGH_GETS; i++)
+        compare(f, view, NULL, &seen);
+    storage_view_close(f->storage, view);
+}
+
+/* Compares what a new view shows with what RocksDB says; `old` is one that has been open for long, or NULL. */
+typedef void look_function(struct fixture *f, struct storage_view *view, struct storage_view *old,
+                           struct random *random, struct seen *seen);
+
+/* Commits, flushes and compactions in the space that `seen` names, and a look now and then. */
+static void walk_at_random(uint64_t seed, look_function *look, struct seen *seen)
 {
     static const struct habit habits[] = {
         {150, 50},
         { 4,  0 },
         { 60, 0 },
     };
+    const struct habit *habit = &habits[seed % ARRAY_COUNT(habits)];
+    struct random random = random_seeded(seed);
+    struct storage_view *old = NULL, *view;
+    struct fixture f;
 
-    EACH_SEED(seed, 3) {
-        const struct habit *habit = &habits[seed % ARRAY_COUNT(habits)];
-        struct random random = random_seeded(seed);
-        struct storage_view *old = NULL, *view;
-        struct seen seen = { 0 };
-        struct fixture f;
-        char start[16];
-
-        fixture_open(&f, FIXTURE_ROCKSDB);
-        put_and_flush_all(&f);
-        for (int i = 0; i < 400; i++) {
-            step(&f, &random, habit, SPACE_BODIES);
-            if (i % 137 == 5) {
-                storage_view_close(f.storage, old);
-                CHECK_OK(storage_view_open(f.storage, &old));
-            }
-            if (i % 4)
-                continue;
-            CHECK_OK(storage_view_open(f.storage, &view));
-            put_key(start, random_below(&random, KEYS));
-            compare(&f, view, NULL, &seen);
-            compare(&f, view, start, &seen);
-            compare_gets(&f, view, &seen);
-            compare_newest(&f, &seen);
-            if (old) {
-                compare_gets(&f, old, &seen);
-                compare(&f, old, start, &seen);
-            }
-            storage_view_close(f.storage, view);
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    put_and_flush_space(&f, seen->space);
+    for (int i = 0; i < 400; i++) {
+        step(&f, &random, habit, seen->space);
+        if (i % 137 == 5) {
+            storage_view_close(f.storage, old);
+            CHECK_OK(storage_view_open(f.storage, &old));
         }
-        storage_view_close(f.storage, old);
-        fixture_close(&f);
+        if (i % 4)
+            continue;
+        if (i % 16 == 0 && seen->is_short)
+            ask_for_rows(&f);
+        CHECK_OK(storage_view_open(f.storage, &view));
+        look(&f, view, old, &random, seen);
+        storage_view_close(f.storage, view);
+    }
+    storage_view_close(f.storage, old);
+    fixture_close(&f);
+}
+
+static void look_at_bodies(struct fixture *f, struct storage_view *view, struct storage_view *old,
+                           struct random *random, struct seen *seen)
+{
+    char start[16];
+
+    put_key(start, random_below(random, KEYS));
+    compare(f, view, NULL, seen);
+    compare(f, view, start, seen);
+    compare_gets(f, view, seen);
+    compare_newest(f, seen);
+    if (old) {
+        compare_gets(f, old, seen);
+        compare(f, old, start, seen);
+    }
+}
+
+TEST(storage, rocksdb_files_read_directly_show_what_an_iterator_shows)
+{
+    EACH_SEED(seed, 3) {
+        struct seen seen = { .space = SPACE_BODIES };
+        walk_at_random(seed, look_at_bodies, &seen);
         CHECK_EQ(seen.lost, 0, "");
         CHECK_EQ(seen.refused, 0, "");
         CHECK(seen.rows > 1000);
@@ -359,7 +362,7 @@ TEST(storage, rocksdb_files_read_directly_keep_deletions_over_a_reopen)
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++)
         fixture_put(&f, fixture_at(SPACE_BODIES), keys[i], "value");
     fixture_commit(&f);
-    flush(&f);
+    fixture_flush(&f, SPACE_BODIES);
     fixture_delete_range(&f, fixture_at(SPACE_BODIES), "k2", "k4");
     fixture_delete(&f, fixture_at(SPACE_BODIES), "k5");
     fixture_commit(&f);
@@ -385,7 +388,7 @@ TEST(storage, rocksdb_files_read_directly_know_what_was_deleted_when_they_were_l
     fixture_put(&f, fixture_at(SPACE_BODIES), "k1", "value");
     fixture_put(&f, fixture_at(SPACE_BODIES), "k2", "value");
     fixture_commit(&f);
-    flush(&f);
+    fixture_flush(&f, SPACE_BODIES);
     fixture_delete(&f, fixture_at(SPACE_BODIES), "k1");
     fixture_commit(&f);
     CHECK_OK(storage_view_open(f.storage, &view));
@@ -402,8 +405,6 @@ TEST(storage, rocksdb_files_read_directly_know_what_was_deleted_when_they_were_l
 }
 
 /* ---- lists that are kept -------------------------------------------------------------------------- */
-
-enum { ENOUGH_GETS = 70 }; /* for RocksDB to be left alone */
 
 /* Asks a new view for keys until the files are known; false if they never are. */
 static bool warm_up(struct fixture *f)
@@ -454,7 +455,7 @@ TEST(storage, rocksdb_files_read_directly_have_each_row_wherever_it_is_in_its_bl
             fixture_put(&f, fixture_at(SPACE_BODIES), key, value);
         }
         fixture_commit(&f);
-        flush(&f);
+        fixture_flush(&f, SPACE_BODIES);
         CHECK(warm_up(&f));
         CHECK_OK(storage_view_open(f.storage, &view));
         for (uint64_t n = 0; n < KEYS; n++)
@@ -495,7 +496,7 @@ TEST(storage, rocksdb_files_that_were_listed_before_deletions_were_forgotten_are
     fixture_commit(&f);
     struct raw_files *before = rocksdb_of(f.storage)->shelves[SPACE_BODIES].newest;
     CHECK(before != NULL);
-    flush(&f);
+    fixture_flush(&f, SPACE_BODIES);
     CHECK(!finds(&f, 2) && !finds(&f, 1));
     CHECK(warm_up(&f));
     CHECK(rocksdb_of(f.storage)->shelves[SPACE_BODIES].newest != before);
@@ -541,7 +542,7 @@ TEST(storage, rocksdb_files_read_directly_find_keys_that_begin_alike)
         fixture_put(&f, fixture_at(SPACE_BODIES), key, value);
     }
     fixture_commit(&f);
-    flush(&f);
+    fixture_flush(&f, SPACE_BODIES);
     CHECK_OK(storage_view_open(f.storage, &view));
     for (unsigned i = 0; i < ROWS; i++) {
         snprintf(key, sizeof(key), forms[i % ARRAY_COUNT(forms)], i);
@@ -590,7 +591,7 @@ TEST(storage, rocksdb_files_that_are_gone_are_let_go_with_the_next_commit)
     fixture_delete(&f, fixture_at(SPACE_BODIES), "k00005");
     fixture_commit(&f);
     CHECK(rocksdb_of(f.storage)->shelves[SPACE_BODIES].newest != NULL);
-    compact(&f);
+    fixture_compact(&f, SPACE_BODIES);
     fixture_put(&f, fixture_at(SPACE_BODIES), "k00006", "value");
     fixture_commit(&f);
     CHECK(rocksdb_of(f.storage)->shelves[SPACE_BODIES].newest == NULL);
@@ -604,8 +605,9 @@ TEST(storage, rocksdb_files_that_are_gone_are_let_go_with_the_next_commit)
 /* ---- beside a writer ------------------------------------------------------------------------------ */
 
 struct writer {
-    struct fixture *f;
+    struct fixture f;
     enum storage_space space;
+    pthread_t thread;
     _Atomic bool is_over;
 };
 
@@ -616,31 +618,41 @@ static void *write_on(void *context)
     struct random random = random_seeded(11);
 
     while (!atomic_load(&writer->is_over))
-        step(writer->f, &random, &habit, writer->space);
+        step(&writer->f, &random, &habit, writer->space);
     return NULL;
+}
+
+static void writer_begin(struct writer *writer, enum storage_space space)
+{
+    writer->space = space;
+    atomic_init(&writer->is_over, false);
+    fixture_open(&writer->f, FIXTURE_ROCKSDB);
+    put_and_flush_space(&writer->f, space);
+    CHECK_EQ(pthread_create(&writer->thread, NULL, write_on, writer), 0, "");
+}
+
+static void writer_end(struct writer *writer)
+{
+    atomic_store(&writer->is_over, true);
+    pthread_join(writer->thread, NULL);
+    fixture_close(&writer->f);
 }
 
 TEST(storage, rocksdb_files_read_directly_stand_still_beside_a_writer)
 {
     struct seen seen = { 0 };
     struct storage_view *view;
-    struct fixture f;
-    pthread_t thread;
+    struct writer writer;
 
-    fixture_open(&f, FIXTURE_ROCKSDB);
-    put_and_flush_all(&f);
-    struct writer writer = { .f = &f, .space = SPACE_BODIES };
-    CHECK_EQ(pthread_create(&thread, NULL, write_on, &writer), 0, "");
+    writer_begin(&writer, SPACE_BODIES);
     for (int i = 0; i < 150; i++) {
-        CHECK_OK(storage_view_open(f.storage, &view));
-        compare(&f, view, NULL, &seen);
-        compare(&f, view, "k00200", &seen);
-        compare_gets(&f, view, &seen);
-        storage_view_close(f.storage, view);
+        CHECK_OK(storage_view_open(writer.f.storage, &view));
+        compare(&writer.f, view, NULL, &seen);
+        compare(&writer.f, view, "k00200", &seen);
+        compare_gets(&writer.f, view, &seen);
+        storage_view_close(writer.f.storage, view);
     }
-    atomic_store(&writer.is_over, true);
-    pthread_join(thread, NULL);
-    fixture_close(&f);
+    writer_end(&writer);
     CHECK_EQ(seen.lost, 0, "");
     CHECK(seen.refused < 150);
     CHECK(seen.found > 0);
@@ -671,9 +683,9 @@ static void *count_on(void *context)
         for (uint64_t i = 0; i < 40; i++)
             atomic_store(&counting->committed[(first + i) % KEYS], turn);
         if (random_chance(&random, 20))
-            flush(f);
+            fixture_flush(f, SPACE_BODIES);
         if (random_chance(&random, 5))
-            compact(f);
+            fixture_compact(f, SPACE_BODIES);
     }
     return NULL;
 }
@@ -695,7 +707,7 @@ TEST(storage, rocksdb_files_read_without_a_view_never_miss_what_was_committed)
         fixture_put(&f, fixture_at(SPACE_BODIES), key, "00000000000000000000");
     }
     fixture_commit(&f);
-    flush(&f);
+    fixture_flush(&f, SPACE_BODIES);
     counting.f = &f;
     CHECK_EQ(pthread_create(&thread, NULL, count_on, &counting), 0, "");
     for (int i = 0; i < 60000 || (found < 100 && i < 6000000); i++) {
@@ -748,60 +760,27 @@ static void compare_storage(struct fixture *f, struct storage_view *view, const 
     storage_scan_close(rows);
 }
 
-/* Short scans begin without a list of files; enough of them make one. */
-static void ask_for_rows(struct fixture *f)
+static void look_at_rows(struct fixture *f, struct storage_view *view, struct storage_view *old,
+                         struct random *random, struct seen *seen)
 {
-    struct seen seen = { .space = SPACE_ROWS, .is_short = true };
-    struct storage_view *view;
+    char start[16], again[16];
 
-    CHECK_OK(storage_view_open(f->storage, &view));
-    for (int i = 0; i < ENOUGH_GETS; i++)
-        compare(f, view, NULL, &seen);
-    storage_view_close(f->storage, view);
+    put_key(start, random_below(random, KEYS + QUIET_KEYS));
+    put_key(again, random_below(random, KEYS + QUIET_KEYS));
+    compare(f, view, NULL, seen);
+    compare(f, view, start, seen);
+    compare_storage(f, view, start, again);
+    if (old) {
+        compare(f, old, again, seen);
+        compare_storage(f, old, again, start);
+    }
 }
 
 TEST(storage, rocksdb_index_rows_read_directly_are_those_of_an_iterator)
 {
-    static const struct habit habits[] = {
-        {150, 50},
-        { 4,  0 },
-        { 60, 0 },
-    };
-
     EACH_SEED(seed, 3) {
-        const struct habit *habit = &habits[seed % ARRAY_COUNT(habits)];
-        struct random random = random_seeded(seed);
-        struct storage_view *old = NULL, *view;
         struct seen seen = { .space = SPACE_ROWS, .is_short = true };
-        struct fixture f;
-        char start[16], again[16];
-
-        fixture_open(&f, FIXTURE_ROCKSDB);
-        put_and_flush_space(&f, SPACE_ROWS);
-        for (int i = 0; i < 400; i++) {
-            step(&f, &random, habit, SPACE_ROWS);
-            if (i % 137 == 5) {
-                storage_view_close(f.storage, old);
-                CHECK_OK(storage_view_open(f.storage, &old));
-            }
-            if (i % 4)
-                continue;
-            if (i % 16 == 0)
-                ask_for_rows(&f);
-            CHECK_OK(storage_view_open(f.storage, &view));
-            put_key(start, random_below(&random, KEYS + QUIET_KEYS));
-            put_key(again, random_below(&random, KEYS + QUIET_KEYS));
-            compare(&f, view, NULL, &seen);
-            compare(&f, view, start, &seen);
-            compare_storage(&f, view, start, again);
-            if (old) {
-                compare(&f, old, again, &seen);
-                compare_storage(&f, old, again, start);
-            }
-            storage_view_close(f.storage, view);
-        }
-        storage_view_close(f.storage, old);
-        fixture_close(&f);
+        walk_at_random(seed, look_at_rows, &seen);
         CHECK(seen.rows > 1000);
     }
 }
@@ -863,7 +842,7 @@ TEST(storage, rocksdb_index_rows_are_found_behind_long_beginnings)
         fixture_put(&f, fixture_at(SPACE_ROWS), key, i % 2 ? "a stamp" : "another stamp");
     }
     fixture_commit(&f);
-    flush_space(&f, SPACE_ROWS);
+    fixture_flush(&f, SPACE_ROWS);
     ask_for_rows(&f);
     CHECK(rocksdb_of(f.storage)->shelves[SPACE_ROWS].newest != NULL);
     CHECK_OK(storage_view_open(f.storage, &view));
@@ -881,22 +860,16 @@ TEST(storage, rocksdb_index_rows_are_found_behind_long_beginnings)
 TEST(storage, rocksdb_index_rows_read_directly_stand_still_beside_a_writer)
 {
     struct storage_view *view;
-    struct fixture f;
-    pthread_t thread;
+    struct writer writer;
 
-    fixture_open(&f, FIXTURE_ROCKSDB);
-    put_and_flush_space(&f, SPACE_ROWS);
-    struct writer writer = { .f = &f, .space = SPACE_ROWS };
-    CHECK_EQ(pthread_create(&thread, NULL, write_on, &writer), 0, "");
+    writer_begin(&writer, SPACE_ROWS);
     for (int i = 0; i < 300; i++) {
-        CHECK_OK(storage_view_open(f.storage, &view));
-        compare_storage(&f, view, "k", "k00200");
-        compare_storage(&f, view, "k00390", "k00010");
-        storage_view_close(f.storage, view);
+        CHECK_OK(storage_view_open(writer.f.storage, &view));
+        compare_storage(&writer.f, view, "k", "k00200");
+        compare_storage(&writer.f, view, "k00390", "k00010");
+        storage_view_close(writer.f.storage, view);
     }
-    atomic_store(&writer.is_over, true);
-    pthread_join(thread, NULL);
-    fixture_close(&f);
+    writer_end(&writer);
 }
 
 /* Nothing is in memory: the files are all, until somebody writes. */
@@ -911,7 +884,7 @@ TEST(storage, rocksdb_index_rows_come_from_files_alone_until_the_next_write)
     fixture_commit(&f);
     ask_for_rows(&f);
     CHECK(shelf->newest != NULL && !raw_files_are_all(shelf, shelf->newest));
-    flush_space(&f, SPACE_ROWS);
+    fixture_flush(&f, SPACE_ROWS);
     ask_for_rows(&f);
     CHECK(shelf->newest != NULL && raw_files_are_all(shelf, shelf->newest));
     fixture_put(&f, fixture_at(SPACE_BODIES), "k1", "another space");
@@ -950,7 +923,7 @@ TEST(storage, rocksdb_index_rows_are_found_when_files_were_rewritten_since_they_
     struct raw_files *list = raw_files_for_scan(shelf, raw_arrangement(shelf), false);
     CHECK(list != NULL && raw_files_are_all(shelf, list));
     raw_files_let_go(list);
-    compact_space(&f, SPACE_ROWS);
+    fixture_compact(&f, SPACE_ROWS);
     CHECK_OK(storage_view_open(f.storage, &view));
     for (int i = 0; i < 2 * ENOUGH_GETS; i++)
         compare_storage(&f, view, "k00390", "k00010");

@@ -37,10 +37,8 @@ static void put_rows(struct fixture *f, enum storage_space space, unsigned count
 /* Until compactions that are due have run: one by hand waits for them. */
 static void wait_for_compactions(struct fixture *f)
 {
-    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
-
     put_rows(f, SPACE_META, 1); /* else it would have nothing to do */
-    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_META], NULL, 0, NULL, 0);
+    fixture_compact(f, SPACE_META);
 }
 
 /* Without a sweeper, whom RocksDB would ask about each row, a file comes to the lowest level as it was flushed. */
@@ -50,8 +48,7 @@ static void open_with_file(struct fixture *f)
     f->options.sweeper = (struct storage_sweeper){ 0 };
     fixture_reopen(f);
     put_rows(f, SPACE_BODIES, DOCUMENTS);
-    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
-    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], NULL, 0, NULL, 0);
+    fixture_compact(f, SPACE_BODIES);
     put_rows(f, SPACE_META, 1); /* younger than all rows of the file */
 }
 
@@ -132,11 +129,10 @@ TEST(storage, rocksdb_files_that_a_view_has_kept_alive_go_when_a_later_one_ends)
     struct fixture f;
 
     open_with_file(&f);
-    struct rocksdb_storage *rocks = rocksdb_of(f.storage);
     CHECK_OK(storage_view_open(f.storage, &view));
     fixture_delete_range(&f, fixture_at(SPACE_BODIES), "a", "z");
     fixture_commit(&f);
-    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], NULL, 0, NULL, 0);
+    fixture_compact(&f, SPACE_BODIES);
     CHECK(count_files(&f) > 0);
     storage_view_close(f.storage, view);
     for (int i = 0; i < LOOKS_PATIENT && count_files(&f) > 0; i++) {

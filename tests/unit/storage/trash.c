@@ -211,7 +211,6 @@ static void find_table(const struct fixture *f, char name_out[NAME_MAX + 1])
 /* One row that cannot be compressed, in a table below the first level, where whole tables can be dropped. */
 static void write_large_table(struct fixture *f)
 {
-    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
     struct random random = random_seeded(1);
     uint8_t *value = memory_take(LARGE_FILE_BYTES);
 
@@ -221,7 +220,7 @@ static void write_large_table(struct fixture *f)
                 bytes_of(value, LARGE_FILE_BYTES));
     fixture_commit(f);
     memory_give(value);
-    rocksdb_compact_range_cf(rocks->db, rocks->spaces[SPACE_BODIES], NULL, 0, NULL, 0);
+    fixture_compact(f, SPACE_BODIES);
 }
 
 TEST(storage, rocksdb_drops_the_files_that_it_removes_itself)
