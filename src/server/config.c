@@ -273,24 +273,19 @@ static int read_number(const char *text, int most)
     return (int)number;
 }
 
-static status check_seconds(struct arena *arena, const char *text, int *out)
+enum { SECONDS_MAX = 24 * 3600, MEGABYTES_MAX = 1 << 20 };
+
+struct measure {
+    const char *option, *unit;
+    int most;
+};
+
+static status check_measure(struct arena *arena, const char *text, struct measure measure, int *out)
 {
-    enum { SECONDS_MAX = 24 * 3600 };
-
-    *out = read_number(text, SECONDS_MAX);
+    *out = read_number(text, measure.most);
     return *out > 0 ? STATUS_OK
-                    : status_fail(arena, INVALID, "--purger-pause %s: expected 1 to %d seconds",
-                                  text, SECONDS_MAX);
-}
-
-static status check_cache(struct arena *arena, const char *text, int *out)
-{
-    enum { MEGABYTES_MAX = 1 << 20 };
-
-    *out = read_number(text, MEGABYTES_MAX);
-    return *out > 0 ? STATUS_OK
-                    : status_fail(arena, INVALID, "--cache %s: expected 1 to %d megabytes", text,
-                                  MEGABYTES_MAX);
+                    : status_fail(arena, INVALID, "%s %s: expected 1 to %d %s", measure.option,
+                                  text, measure.most, measure.unit);
 }
 
 static status check_format(struct arena *arena, const char *text, enum export_format *out)
@@ -359,8 +354,11 @@ static status check_texts(struct arena *arena, enum command command,
     TRY(check_address(arena, texts[OPTION_cosmos], out));
     TRY(check_mongo(arena, texts[OPTION_mongo], texts[OPTION_replset], out));
     TRY(check_certificate(texts[OPTION_cert], texts[OPTION_key], out));
-    TRY(check_seconds(arena, texts[OPTION_purger_pause], &out->purger_pause_s));
-    TRY(check_cache(arena, texts[OPTION_cache], &out->cache_mb));
+    TRY(check_measure(arena, texts[OPTION_purger_pause],
+                      (struct measure){ "--purger-pause", "seconds", SECONDS_MAX },
+                      &out->purger_pause_s));
+    TRY(check_measure(arena, texts[OPTION_cache],
+                      (struct measure){ "--cache", "megabytes", MEGABYTES_MAX }, &out->cache_mb));
     out->audit_file = texts[OPTION_audit_file][0] != '\0' ? texts[OPTION_audit_file] : NULL;
     out->user = texts[OPTION_user][0] != '\0' ? texts[OPTION_user] : NULL;
     out->has_no_call_filter = strcmp(texts[OPTION_no_call_filter], flag_is_set) == 0;
