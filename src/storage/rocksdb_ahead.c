@@ -23,8 +23,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,10 +32,6 @@ enum {
     STRETCH_BYTES = 256 << 10,
     /* Written without any of this after an opening, so that small databases stay small. */
     FIRST_BYTES = 64 << 10,
-    /* The log consists of blocks, and of a head for each piece of a commit in a block. */
-    LOG_BLOCK_BYTES = 32 << 10,
-    LOG_HEAD_BYTES = 7,
-    NAME_BYTES = 32,
     PAGE_BYTES = 4096,
 };
 
@@ -48,7 +42,6 @@ static const uint8_t zeros[PAGE_BYTES];
 static int open_log(const struct rocksdb_storage *rocks)
 {
     const struct dirent *entry;
-    char name[NAME_BYTES];
     uint64_t newest = 0;
 
     DIR *directory = opendir(rocks->path);
@@ -58,8 +51,7 @@ static int open_log(const struct rocksdb_storage *rocks)
         const uint64_t number = log_number(entry->d_name);
         newest = number > newest ? number : newest;
     }
-    snprintf(name, sizeof(name), "%06" PRIu64 ".log", newest);
-    const int file = openat(dirfd(directory), name, O_WRONLY | O_CLOEXEC);
+    const int file = log_open(dirfd(directory), newest, O_WRONLY);
     closedir(directory);
     return file;
 }

@@ -26,12 +26,6 @@
 
 #include "base/crc32c.h"
 
-enum {
-    BLOCK_BYTES = 32 << 10,
-    HEAD_BYTES = 7,
-    NAME_BYTES = 32,
-};
-
 enum piece_kind { PIECE_NONE, PIECE_WHOLE, PIECE_FIRST, PIECE_MIDDLE, PIECE_LAST };
 
 uint64_t log_number(const char *name)
@@ -44,12 +38,20 @@ uint64_t log_number(const char *name)
     return strcmp(end, ".log") == 0 ? number : 0;
 }
 
+int log_open(int directory, uint64_t number, int flags)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "%06" PRIu64 ".log", number);
+    return openat(directory, name, flags | O_CLOEXEC);
+}
+
 /* ---- the last record ------------------------------------------------------------------------------- */
 
 /* RocksDB stores checksums turned and moved, so that a checksum of them is no checksum of zeros. */
 static bool has_its_checksum(const uint8_t *piece, size_t content_len)
 {
-    const uint32_t crc = crc32c_extend(0, bytes_of(piece + HEAD_BYTES - 1, content_len + 1));
+    const uint32_t crc = crc32c_extend(0, bytes_of(piece + LOG_HEAD_BYTES - 1, content_len + 1));
     uint32_t stored;
 
     memcpy(&stored, piece, sizeof(stored));
@@ -63,21 +65,21 @@ static bool is_zero(const uint8_t *data, size_t len)
 
 /* Of the last block with anything in it, which ends with zeros or with the next block of zeros. What is wrong in front of
  * something else was not cut off but has rotted: RocksDB shall say how. The same holds for what is no piece at all. */
-static bool ends_in_a_cut(const uint8_t block[BLOCK_BYTES])
+static bool ends_in_a_cut(const uint8_t block[LOG_BLOCK_BYTES])
 {
     unsigned kind = PIECE_NONE;
     size_t at = 0;
 
-    while (at + HEAD_BYTES <= BLOCK_BYTES) {
+    while (at + LOG_HEAD_BYTES <= LOG_BLOCK_BYTES) {
         const size_t len = (size_t)block[at + 4] | (size_t)block[at + 5] << 8;
-        if (block[at + HEAD_BYTES - 1] == PIECE_NONE && len == 0)
+        if (block[at + LOG_HEAD_BYTES - 1] == PIECE_NONE && len == 0)
             break;
-        kind = block[at + HEAD_BYTES - 1];
-        const size_t end = at + HEAD_BYTES + len;
-        if (kind > PIECE_LAST || end > BLOCK_BYTES)
+        kind = block[at + LOG_HEAD_BYTES - 1];
+        const size_t end = at + LOG_HEAD_BYTES + len;
+        if (kind > PIECE_LAST || end > LOG_BLOCK_BYTES)
             return false;
         if (!has_its_checksum(block + at, len))
-            return is_zero(block + end, BLOCK_BYTES - end);
+            return is_zero(block + end, LOG_BLOCK_BYTES - end);
         at = end;
     }
     return kind == PIECE_FIRST || kind == PIECE_MIDDLE;
@@ -86,15 +88,15 @@ static bool ends_in_a_cut(const uint8_t block[BLOCK_BYTES])
 /* Zeros are written up to the end of a block; a log that ends elsewhere has none, and RocksDB takes a cut there for its end. */
 static bool is_cut(int file, off_t size)
 {
-    uint8_t block[BLOCK_BYTES];
+    uint8_t block[LOG_BLOCK_BYTES];
     bool are_zeros = true;
 
-    if (size % BLOCK_BYTES != 0)
+    if (size % LOG_BLOCK_BYTES != 0)
         return false;
-    for (off_t at = size; at > 0 && are_zeros; at -= BLOCK_BYTES) {
-        if (pread(file, block, BLOCK_BYTES, at - BLOCK_BYTES) != BLOCK_BYTES)
+    for (off_t at = size; at > 0 && are_zeros; at -= LOG_BLOCK_BYTES) {
+        if (pread(file, block, LOG_BLOCK_BYTES, at - LOG_BLOCK_BYTES) != LOG_BLOCK_BYTES)
             return false;
-        are_zeros = is_zero(block, BLOCK_BYTES);
+        are_zeros = is_zero(block, LOG_BLOCK_BYTES);
     }
     return !are_zeros && ends_in_a_cut(block);
 }
@@ -122,11 +124,9 @@ static uint64_t measure(DIR *directory, struct logs_left *left)
 /* Older ones have been synced before the next one was begun. */
 static void look_at_newest(int directory, uint64_t number, struct logs_left *left)
 {
-    char name[NAME_BYTES];
+    const int file = log_open(directory, number, O_RDONLY);
     struct stat about;
 
-    snprintf(name, sizeof(name), "%06" PRIu64 ".log", number);
-    const int file = openat(directory, name, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return;
     left->is_cut = fstat(file, &about) == 0 && is_cut(file, about.st_size);

@@ -4,8 +4,13 @@
 
 #include "storage/rocksdb_backend.h"
 
+/* A log consists of blocks, and a commit of pieces that each lie in one block, behind a head. */
+enum { LOG_BLOCK_BYTES = 32 << 10, LOG_HEAD_BYTES = 7 };
+
 /* The number in NNNNNN.log, or 0. */
 uint64_t log_number(const char *name);
+/* The log of this number, with flags of open(); -1 if there is none. */
+int log_open(int directory, uint64_t number, int flags);
 
 struct logs_left {
     uint64_t bytes; /* zeros included */
