@@ -89,20 +89,21 @@ static void fill_and_crash(const char *path, double mb_wanted)
     kill(getpid(), SIGKILL);
 }
 
-static void crash_figure(const char *name, const double *mb, double *ms, double *cpu_ms, int count)
+static void crash_figure(const char *name, const double mb[CRASHES], double ms[CRASHES],
+                         double cpu_ms[CRASHES])
 {
     double per_gb[CRASHES], cpu_per_gb[CRASHES], sizes[CRASHES];
     char value[128];
 
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < CRASHES; i++) {
         sizes[i] = mb[i];
         per_gb[i] = ms[i] / mb[i];
         cpu_per_gb[i] = cpu_ms[i] / mb[i];
     }
     snprintf(value, sizeof(value), "%.0f ms for %.0f MB, %.1f s/GB (processor: %.1f)",
-             bench_median(ms, (size_t)count), bench_median(sizes, (size_t)count),
-             bench_median(per_gb, (size_t)count), bench_median(cpu_per_gb, (size_t)count));
-    bench_figure(name, value, "< 2 s/GB", bench_median(per_gb, (size_t)count) < 2);
+             bench_median(ms, CRASHES), bench_median(sizes, CRASHES), bench_median(per_gb, CRASHES),
+             bench_median(cpu_per_gb, CRASHES));
+    bench_figure(name, value, "< 2 s/GB", bench_median(per_gb, CRASHES) < 2);
 }
 
 static void crash_path(const char *top, double mb, int i, char path[PATH_MAX + 32])
@@ -140,7 +141,7 @@ static void after_crash(const char *top, double mb_wanted, const char *name)
         cpu_ms[i] = 1e3 * (bench_cpu_s() - cpu);
         bench_close(&b);
     }
-    crash_figure(name, mb, ms, cpu_ms, CRASHES);
+    crash_figure(name, mb, ms, cpu_ms);
 }
 
 /* ---- a server that is killed ----------------------------------------------------------------------- */
@@ -275,7 +276,7 @@ static void killed_server(const char *top, double mb_wanted)
         bench_server_stop(&server);
     }
     crash_figure("open: a server killed under load until ready, by the size of the logs", mb, ms,
-                 cpu_ms, CRASHES);
+                 cpu_ms);
     snprintf(value, sizeof(value), "%.0f MB", bench_median(most_mb, CRASHES));
     bench_figure("open: most memory in the first second after that", value, "< 300 MB",
                  bench_median(most_mb, CRASHES) < 300);

@@ -1,4 +1,5 @@
 /* Blocks of memory: what is given back is taken again, up to a bound, and what nobody wants goes back to the system. */
+#include <malloc.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -45,9 +46,30 @@ TEST(memory, more_blocks_than_are_kept_are_each_somebodys_own)
     for (int round = 0; round < 4; round++) {
         take_all(blocks);
         give_all(blocks);
-        if (round > 0) {
-            memory_tend_blocks(); /* all of them were wanted since the last time, or are from now on not */
+        for (int i = 0; i < round; i++)
             memory_tend_blocks();
-        }
     }
+}
+
+static size_t allocated_bytes(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+TEST(memory, blocks_that_nobody_wants_for_a_while_go_back_to_the_system)
+{
+    const size_t few = 8 * (size_t)MEMORY_BLOCK_BYTES, first = allocated_bytes();
+    void *blocks[BLOCKS];
+
+    take_all(blocks);
+    const bool is_told = allocated_bytes() >=
+                         first + few; /* not by what sanitizers allocate with */
+    give_all(blocks);
+    memory_tend_blocks(); /* all of those that are kept were wanted since the last time */
+    const size_t before = allocated_bytes();
+    memory_tend_blocks();
+    const size_t after = allocated_bytes();
+    CHECK_THAT(!is_told || before >= after + few, "%zu became %zu bytes", before, after);
 }
