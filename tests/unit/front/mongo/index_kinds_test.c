@@ -86,12 +86,38 @@ TEST(mongo_kinds, a_document_that_an_index_cannot_hold_is_refused_by_number)
     mongo_face_close(&f);
 }
 
+/* { count: "c", query: { a: { $in: [ 5, code ] } } }: the reader of JSON in libbson takes the end of the name of such code
+ * from memory that nobody has written, if it lies in an array. */
+static bytes count_by_list_with_code(struct arena *arena)
+{
+    bytes parts = world_document(
+        arena, "{'name':'c','five':5,'code':{'$code':'f','$scope':{'x':{'$numberLong':'1'}}}}");
+    struct buffer built = buffer_in(arena);
+    struct value name, five, code;
+    bytes document;
+
+    CHECK(document_find(parts, "name", &name) && document_find(parts, "five", &five) &&
+          document_find(parts, "code", &code));
+    size_t begun = document_begin(&built);
+    document_append(&built, BYTES_LITERAL("count"), name);
+    size_t query = document_begin_inner(&built, VALUE_DOCUMENT, BYTES_LITERAL("query"));
+    size_t condition = document_begin_inner(&built, VALUE_DOCUMENT, BYTES_LITERAL("a"));
+    size_t list = document_begin_inner(&built, VALUE_ARRAY, BYTES_LITERAL("$in"));
+    document_append(&built, BYTES_LITERAL("0"), five);
+    document_append(&built, BYTES_LITERAL("1"), code);
+    document_end(&built, list);
+    document_end(&built, condition);
+    document_end(&built, query);
+    document_end(&built, begun);
+    CHECK_OK(buffer_finish(&built, &document));
+    return document;
+}
+
 TEST(mongo_kinds, code_with_a_scope_is_found_whatever_its_numbers_are)
 {
     static const char *const filters[] = {
         "{'a':{'$code':'f','$scope':{'x':1}}}",
         "{'a':{'$code':'f','$scope':{'x':1.0}}}",
-        "{'a':{'$in':[5,{'$code':'f','$scope':{'x':{'$numberLong':'1'}}}]}}",
     };
     struct mongo_face f;
 
@@ -104,6 +130,8 @@ TEST(mongo_kinds, code_with_a_scope_is_found_whatever_its_numbers_are)
         struct mongo_answer answer = mongo_ask(&f, "{'count':'c','query':%s}", *filter);
         CHECK_EQ(mongo_number(&answer, "n"), 1, "%s", *filter);
     }
+    struct mongo_answer answer = mongo_ask_document(&f, count_by_list_with_code(f.world.arena));
+    CHECK_EQ(mongo_number(&answer, "n"), 1, "");
     mongo_face_close(&f);
 }
 
