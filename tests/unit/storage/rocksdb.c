@@ -94,17 +94,24 @@ TEST(storage, rocksdb_leaves_foreign_directories_alone)
     fixture_close(&f);
 }
 
+/* A directory in which there is nothing but such a mark, and nobody uses it. */
+static void open_beside_mark(struct fixture *f, bytes mark)
+{
+    char file[512];
+
+    fixture_open(f, FIXTURE_MEMORY);
+    check_temp_dir(f->path, sizeof(f->path));
+    snprintf(file, sizeof(file), "%s/MAYFLY", f->path);
+    const int fd = open(file, O_CREAT | O_WRONLY, 0600);
+    CHECK_EQ(write(fd, mark.data, mark.len), (ssize_t)mark.len, "");
+    close(fd);
+}
+
 TEST(storage, rocksdb_directory_of_another_format_is_refused)
 {
     struct fixture f;
-    char file[512];
 
-    fixture_open(&f, FIXTURE_MEMORY);
-    check_temp_dir(f.path, sizeof(f.path));
-    snprintf(file, sizeof(file), "%s/MAYFLY", f.path);
-    const int fd = open(file, O_CREAT | O_WRONLY, 0600);
-    CHECK_EQ(write(fd, "mayfly storage format 99\n", 25), 25, "");
-    close(fd);
+    open_beside_mark(&f, BYTES_LITERAL("mayfly storage format 99\n"));
     CHECK_CODE(open_again(&f, f.options), CORRUPT);
     fixture_close(&f);
 }
@@ -117,14 +124,8 @@ TEST(storage, rocksdb_directory_with_the_beginning_of_a_mark_is_ours)
 
     EACH_ROW(lens, len) {
         struct fixture f;
-        char file[512];
-        fixture_open(&f, FIXTURE_MEMORY);
-        check_temp_dir(f.path, sizeof(f.path));
-        snprintf(file, sizeof(file), "%s/MAYFLY", f.path);
-        const int fd = open(file, O_CREAT | O_WRONLY, 0600);
-        CHECK_EQ(write(fd, text, *len), (ssize_t)*len, "");
-        close(fd);
         int lock;
+        open_beside_mark(&f, bytes_of(text, *len));
         CHECK_CODE(storage_keep_out(f.path, f.arena, &lock), NOT_FOUND);
         CHECK_OK(open_again(&f, f.options));
         fixture_close(&f);

@@ -74,7 +74,7 @@ static status gather_given(void *context, const struct gather *gather, bool *is_
     return STATUS_OK;
 }
 
-/* One line per row, with the origin, in order or sorted; "error N" if it fails. */
+/* One line per row, with the bytes of the origin, in order or sorted; "error N" if it fails. */
 static const char *ask(struct given *given, const char *text, size_t held_bytes, const char *disk,
                        bool is_ordered)
 {
@@ -108,7 +108,8 @@ static const char *ask(struct given *given, const char *text, size_t held_bytes,
         CHECK_OK(pipeline_origin(run, &origin));
         json_write_value(&line, (struct value){ .type = VALUE_DOCUMENT, .raw = row });
         buffer_append_text(&line, " of ");
-        buffer_append(&line, origin);
+        for (size_t i = 0; i < origin.len; i++)
+            buffer_append_format(&line, "%02x", origin.data[i]);
         buffer_append(&line, BYTES_LITERAL("\n\0"));
         CHECK(!line.is_failed);
         lines[count++] = (const char *)line.data;
