@@ -170,7 +170,7 @@ static status add_item(struct drain *drain, bytes key, struct latch_set *latches
         return status_of(CORRUPT, "a stored backlog row is damaged");
     row_key_locator(&locator, (struct document_key){ .id = item->row.key });
     TRY(buffer_finish(&locator, &item->locator_key));
-    latch_set_add(latches, bytes_hash(item->locator_key, drain->collection->state->id));
+    latch_set_add(latches, latch_hash_of_document(drain->collection->state->id, item->locator_key));
     drain->count++;
     return STATUS_OK;
 }

@@ -324,7 +324,7 @@ static status make_latches(struct build *build, struct latch_set *out)
         struct buffer key = buffer_in(build->arena);
         row_key_locator(&key, (struct document_key){ .id = item->key });
         TRY(buffer_finish(&key, &item->locator_key));
-        latch_set_add(out, bytes_hash(item->locator_key, id));
+        latch_set_add(out, latch_hash_of_document(id, item->locator_key));
         for (size_t k = 0; is_unique && k < item->entries.count; k++)
             latch_set_add(out, write_unique_hash(id, &item->entries.items[k]));
     }

@@ -43,6 +43,11 @@ void latches_destroy(struct latches *latches)
 
 /* ---- sets ------------------------------------------------------------------------------------------- */
 
+uint64_t latch_hash_of_document(uint32_t collection_id, bytes locator_key)
+{
+    return bytes_hash(locator_key, collection_id);
+}
+
 void latch_set_add(struct latch_set *set, uint64_t hash)
 {
     set->items[set->count++] = (struct latch){ .hash = hash };

@@ -38,6 +38,10 @@ struct latches {
 void latches_init(struct latches *latches, uint64_t salt);
 void latches_destroy(struct latches *latches);
 
+/* The hash of a document: of its collection and the key of its locator. Whoever takes the latch of a document, or asks for
+ * its turn, must come to the same one; see write_unique_hash() for those of unique keys. */
+uint64_t latch_hash_of_document(uint32_t collection_id, bytes locator_key);
+
 /* Made from hashes, in any order and with doubles; sorted before it is taken. Two keys with one hash share a
  * latch. */
 struct latch_set {

@@ -292,7 +292,8 @@ static status latch_candidates(struct walk *walk, struct latch_set *out)
         struct buffer key = buffer_in(arena);
         row_key_locator(&key, (struct document_key){ .id = candidate->key });
         TRY(buffer_finish(&key, &candidate->locator_key));
-        latch_set_add(out, bytes_hash(candidate->locator_key, walk->collection->state->id));
+        latch_set_add(out,
+                      latch_hash_of_document(walk->collection->state->id, candidate->locator_key));
     }
     latch_set_sort(out);
     return STATUS_OK;

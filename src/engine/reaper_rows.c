@@ -77,7 +77,7 @@ static status look_at(void *owner, bytes key, bytes value)
     row_key_locator(&locator, (struct document_key){ .id = document_key_of(key, &stamp, value) });
     TRY(buffer_finish(&locator, &locator_key));
     row->seq = stamp.seq;
-    row->hash = bytes_hash(locator_key, walk->collection->state->id);
+    row->hash = latch_hash_of_document(walk->collection->state->id, locator_key);
     return arena_copy(arena, key, &row->key);
 }
 

@@ -57,7 +57,7 @@ struct recall_question recall_ask(const struct latches *latches,
 {
     struct recall_question question = { .collection = collection, .key = key };
 
-    question.hash = bytes_hash(key, collection->id);
+    question.hash = latch_hash_of_document(collection->id, key);
     question.turn = latch_turn(latches, question.hash);
     return question;
 }
