@@ -200,7 +200,7 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
     engine->queue = commit_queue_open(storage, hooks, options->log, options->metrics);
     if (storage_capabilities(storage) & STORAGE_HAS_SINGLE_WRITER) {
         engine->recall = recall_open(); /* without memory for it, everything is looked up */
-        engine->hints = hints_open();
+        engine->hints = hints_open(options->hints_bytes);
     }
     const unsigned helpers = options->helpers ? options->helpers : crew_usual_hands();
     if (helpers > 0)

@@ -39,6 +39,8 @@ struct engine_options {
     /* No threads: purging and index builds happen only when called for (tests). */
     bool is_manual;
     int purger_pause_s; /* 0: default */
+    size_t
+        hints_bytes; /* for the places of documents where there are very many; 0: no more than for few */
     /* Living bytes in a lane from which on its dead leave with whole files only; 0: default (tests). */
     uint64_t mark_worth_bytes;
     int64_t transaction_held_bytes; /* LIMIT_TRANSACTION_HELD_BYTES in its place; 0: that (tests) */

@@ -1,7 +1,7 @@
 /* Hints: where documents probably lie.
  *
  * A read by key looks up two rows: the locator, which says in which slot the body lies, and the body. With many documents
- * either lookup is a search in a file. The slot takes 16 bytes, so for a million documents it is known here, from the write
+ * either lookup is a search in a file. The slot takes 16 bytes, so for millions of documents it is known here, from the write
  * that put it there or from the last read.
  *
  * A hint needs no care when the document changes. Whoever writes a document again, moves it or deletes it removes its body in
@@ -11,8 +11,9 @@
  *
  * The table has buckets of four places, a cache line each, and grows by a bucket with every document (linear
  * hashing: the bucket that is next in turn is parted in two, and those that wait for their turn may be twice as full), so that
- * it is as large as it has to be and nobody ever waits for it to grow. When it is as large as it may be, hints push out
- * each other.
+ * it is as large as it has to be and nobody ever waits for it to grow. From half a million documents on it grows by a bucket
+ * with three halves of them, and only as far as there are documents at one time: those that came and went leave their hints
+ * behind, and need no more room than the living. When it is as large as it may be, hints push out each other.
  *
  *     word 0   hash(24, from the 9th bit on: the bucket tells the others) lane(8) order(the upper 32 of 48 bits)
  *     word 1   order(the lower 16) seq(48); 0: empty
@@ -27,7 +28,8 @@ enum {
     PLACES = 4,
     BUCKETS_MIN_BITS = 8, /* what the bits of a place leave out of the hash */
     BUCKETS_MIN = 1 << BUCKETS_MIN_BITS,
-    BUCKETS_MAX = 1 << 19, /* 32 MB */
+    BUCKETS_EASY = 1 << 19, /* 32 MB, for however few documents that come and go */
+    BUCKETS_MOST = 1 << 22, /* 256 MB */
     TAG_BITS = 24,
     ORDER_BITS = 48,
     SEQ_BITS = 48,
@@ -45,7 +47,9 @@ _Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
 _Static_assert(LANE_COUNT <= 256, "a lane takes a byte");
 
 struct hints {
-    struct bucket *buckets; /* BUCKETS_MAX, most of them untouched */
+    struct bucket *buckets; /* `most`, of which most are untouched */
+    uint32_t most;
+    _Atomic uint32_t worth; /* so many, as far as is known */
     _Atomic uint32_t count; /* of those in use */
     _Atomic uint32_t used;  /* places, about */
     atomic_flag is_growing;
@@ -53,15 +57,19 @@ struct hints {
 
 /* ---- life ----------------------------------------------------------------------------------------- */
 
-struct hints *hints_open(void)
+struct hints *hints_open(size_t room_bytes)
 {
+    const size_t wanted = room_bytes / sizeof(struct bucket);
     struct hints *hints = memory_take_zeroed(1, sizeof(*hints));
 
     if (!hints)
         return NULL;
     atomic_flag_clear(&hints->is_growing);
     atomic_store(&hints->count, BUCKETS_MIN);
-    hints->buckets = memory_take_untouched(BUCKETS_MAX * sizeof(*hints->buckets));
+    atomic_store(&hints->worth, BUCKETS_EASY);
+    hints->most = wanted < BUCKETS_EASY ? BUCKETS_EASY
+                                        : (uint32_t)(wanted < BUCKETS_MOST ? wanted : BUCKETS_MOST);
+    hints->buckets = memory_take_untouched(hints->most * sizeof(*hints->buckets));
     if (hints->buckets)
         return hints;
     memory_give(hints);
@@ -71,8 +79,16 @@ struct hints *hints_open(void)
 void hints_close(struct hints *hints)
 {
     if (hints)
-        memory_give_untouched(hints->buckets, BUCKETS_MAX * sizeof(*hints->buckets));
+        memory_give_untouched(hints->buckets, hints->most * sizeof(*hints->buckets));
     memory_give(hints);
+}
+
+void hints_expect(struct hints *hints, int64_t documents)
+{
+    if (!hints || documents / 2 <= atomic_load_explicit(&hints->worth, memory_order_relaxed))
+        return;
+    const uint32_t worth = documents / 2 < hints->most ? (uint32_t)(documents / 2) : hints->most;
+    atomic_store_explicit(&hints->worth, worth, memory_order_relaxed);
 }
 
 /* ---- places --------------------------------------------------------------------------------------- */
@@ -156,7 +172,7 @@ static void grow(struct hints *hints)
     if (atomic_flag_test_and_set_explicit(&hints->is_growing, memory_order_acquire))
         return;
     const uint32_t count = atomic_load_explicit(&hints->count, memory_order_relaxed);
-    if (count < BUCKETS_MAX) {
+    if (count < hints->most) {
         part_bucket(hints, count);
         atomic_store_explicit(&hints->count, count + 1, memory_order_release);
     }
@@ -166,8 +182,10 @@ static void grow(struct hints *hints)
 static bool is_narrow(const struct hints *hints)
 {
     const uint32_t count = atomic_load_explicit(&hints->count, memory_order_relaxed);
+    const uint32_t used = atomic_load_explicit(&hints->used, memory_order_relaxed);
 
-    return count < BUCKETS_MAX && atomic_load_explicit(&hints->used, memory_order_relaxed) > count;
+    return count < atomic_load_explicit(&hints->worth, memory_order_relaxed) &&
+           used > (count < BUCKETS_EASY ? count : count + count / 2);
 }
 
 /* ---- hints ---------------------------------------------------------------------------------------- */

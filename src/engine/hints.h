@@ -8,9 +8,11 @@
 
 struct hints;
 
-/* Owner: handle. NULL without memory. */
-struct hints *hints_open(void);
+/* Owner: handle. It takes 32 MB at most, or `room_bytes` if they are more and there are documents enough. NULL without memory. */
+struct hints *hints_open(size_t room_bytes);
 void hints_close(struct hints *hints);
+/* There are so many documents in one lane, at the least. */
+void hints_expect(struct hints *hints, int64_t documents);
 
 /* A slot. */
 struct hint {

@@ -116,11 +116,12 @@ void group_before_write(void *owner, struct storage_batch *batch)
         put_state(engine, batch);
 }
 
-static void apply(const struct lane_delta *delta)
+static void apply(struct engine *engine, const struct lane_delta *delta)
 {
     struct lane_state *lane = &delta->state->lanes[delta->lane];
 
     lane->documents += delta->documents;
+    hints_expect(engine->hints, lane->documents);
     lane->bytes += delta->bytes;
     if (delta->second <= lane->dead_upto_s) {
         lane->dead_documents += delta->documents;
@@ -136,7 +137,7 @@ void group_after_write(void *owner, bool is_written)
         time_ms seen_at = clock_now(engine->options.clock);
         pthread_mutex_lock(&engine->figures_lock);
         for (size_t i = 0; i < engine->group.count; i++) {
-            apply(&engine->group.deltas[i]);
+            apply(engine, &engine->group.deltas[i]);
             atomic_store(&engine->group.deltas[i].state->written_at, seen_at);
             atomic_fetch_add(&engine->group.deltas[i].state->writes, 1);
         }
@@ -232,6 +233,8 @@ static status load_tagged(struct engine *engine, struct collection_state *state,
 status lanes_load(struct engine *engine, struct collection_state *state)
 {
     TRY(load_tagged(engine, state, ROW_TAG_TOTAL, load_row));
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+        hints_expect(engine->hints, state->lanes[lane].documents);
     return load_tagged(engine, state, ROW_TAG_CUT, load_cut);
 }
 

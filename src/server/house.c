@@ -54,6 +54,9 @@ static status open_storage(struct house *house, const struct config *config, enu
     return storage_open_rocksdb(&options, arena, out);
 }
 
+/* Where there are millions of documents, their places may take so many times the memory of the cache; see hints.h. */
+enum { HINTS_PER_CACHE = 4 };
+
 status house_open(struct house *house, const struct config *config, enum command command,
                   struct arena *arena)
 {
@@ -77,6 +80,7 @@ status house_open(struct house *house, const struct config *config, enum command
         .predicate = mongo_index_predicate,
         .extract = query_index_values,
         .purger_pause_s = config->purger_pause_s,
+        .hints_bytes = HINTS_PER_CACHE * ((size_t)config->cache_mb << 20),
     };
     TRY_GOTO(engine_open(storage, house->sweep, &options, arena, &house->engine), done);
     return STATUS_OK;
