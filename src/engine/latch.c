@@ -45,7 +45,7 @@ void latches_destroy(struct latches *latches)
 
 uint64_t latch_hash_of_document(uint32_t collection_id, bytes locator_key)
 {
-    return bytes_hash(locator_key, collection_id);
+    return bytes_hash(locator_key, collection_id ^ random_salt());
 }
 
 void latch_set_add(struct latch_set *set, uint64_t hash)

@@ -39,7 +39,8 @@ void latches_init(struct latches *latches, uint64_t salt);
 void latches_destroy(struct latches *latches);
 
 /* The hash of a document: of its collection and the key of its locator. Whoever takes the latch of a document, or asks for
- * its turn, must come to the same one; see write_unique_hash() for those of unique keys. */
+ * its turn, must come to the same one; see write_unique_hash() for those of unique keys. Salted: two documents with one hash
+ * wait for each other, and so would others for whoever could choose a key of the same hash. */
 uint64_t latch_hash_of_document(uint32_t collection_id, bytes locator_key);
 
 /* Made from hashes, in any order and with doubles; sorted before it is taken. Two keys with one hash share a

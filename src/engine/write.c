@@ -86,14 +86,14 @@ void write_release(struct write *write)
 
 uint64_t write_document_hash(const struct collection_state *state, bytes locator_key)
 {
-    return bytes_hash(locator_key, state->id);
+    return latch_hash_of_document(state->id, locator_key);
 }
 
 uint64_t write_unique_hash(uint32_t collection_id, const struct index_entry *entry)
 {
     uint64_t seed = ((uint64_t)collection_id << 32) ^ entry->index_id ^ (UINT64_C(1) << 63);
 
-    return bytes_hash(entry->values, seed);
+    return bytes_hash(entry->values, seed ^ random_salt());
 }
 
 static uint64_t hash_unique(const struct collection_state *state, const struct index_entry *entry)

@@ -193,7 +193,7 @@ static void mislead(struct world *w, struct random *random, const struct past *p
 
     if (count > 0)
         hints_keep(w->engine->hints,
-                   bytes_hash(locator_of(&request, collection, id), collection->id),
+                   latch_hash_of_document(collection->id, locator_of(&request, collection, id)),
                    &past->stamps[of][random_below(random, count)]);
     world_end(&request);
 }
@@ -300,7 +300,8 @@ TEST(hints, lead_to_documents_without_their_locators)
         CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'n':1}"), OK);
         struct request request = world_begin(&w);
         const struct collection *collection = world_find(&request, "c");
-        const uint64_t hash = bytes_hash(locator_of(&request, collection, 1), collection->id);
+        const uint64_t hash = latch_hash_of_document(collection->id,
+                                                     locator_of(&request, collection, 1));
         struct hint hint;
         CHECK(hints_find(w.engine->hints, hash, &hint));
         hints_forget(w.engine->hints, hash);

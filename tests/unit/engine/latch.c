@@ -198,6 +198,28 @@ TEST(latch, hashes_that_share_a_stripe_without_salt_are_spread_with_it)
     latches_end(latches);
 }
 
+/* As in base/bytes.c. */
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    const __uint128_t product = (__uint128_t)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* What two words of a key were is not known any more when the hash is the same behind the second. */
+TEST(latch, documents_whose_hashes_were_chosen_to_be_the_same_have_different_ones)
+{
+    enum { COLLECTION = 7 };
+    const uint64_t odd = UINT64_C(0x9E3779B97F4A7C15);
+    const uint64_t begun = COLLECTION ^ mix(16 ^ UINT64_C(0xD6E8FEB86659FD93), odd);
+    const uint64_t one[] = { 1, 5 };
+    const uint64_t other[] = { 2, mix(begun ^ 1, odd) ^ 5 ^ mix(begun ^ 2, odd) };
+    const bytes key = bytes_of(one, sizeof(one)), chosen = bytes_of(other, sizeof(other));
+
+    CHECK(bytes_hash(key, COLLECTION) == bytes_hash(chosen, COLLECTION));
+    CHECK(latch_hash_of_document(COLLECTION, key) != latch_hash_of_document(COLLECTION, chosen));
+}
+
 /* ---- the line --------------------------------------------------------------------------------------- */
 
 struct line {
