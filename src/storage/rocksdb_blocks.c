@@ -5,39 +5,40 @@
  * one behind the other) lies in few blocks. Each block has one place
  * where it may be; a block that comes for the first time leaves only its name there, one that comes again moves in. So
  * blocks that are read once push nothing out. Where the first to come needs only a part of the block, it leaves it packed,
- * and who comes next need not read it.
+ * and who comes next need not read it. The last few of them are there; each was read into memory that one before has left, so that
+ * nothing is copied, and all of it stays near the processor.
  *
  * A block of a file never changes, and no other file ever has the number of this one. So what is here is never old: which
  * files count, and which of their rows, is decided by whoever asks.
  *
  * Keeps: at most as many blocks as it has places, of at most CONTENT_BYTES_MAX each; where blocks have the size that they
- * are made with, 256 of them are a megabyte. As many packed ones, of at most RAW_PACKED_BYTES_MAX.
- * Threads: any; a lock guards every LOCKS-th place. Contents are read outside of it, and live as long as somebody holds
- * them. */
+ * are made with, 256 of them are a megabyte. PACKED_MAX packed ones, of at most RAW_PACKED_BYTES_MAX.
+ * Threads: any; a lock guards every LOCKS-th place, and another one what is packed. Contents are read outside of them, and live as
+ * long as somebody holds them. A tag of each place says without a lock that nothing of that name is there. */
 #include "storage/rocksdb_blocks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { LOCKS = 16, CONTENT_BYTES_MAX = 16 << 10 };
-
-/* Memory that stays: blocks are of similar size, and to take it anew for each costs more than to copy them. */
-struct packed {
-    struct raw_block_id id;
-    size_t len; /* 0: there is none */
-    size_t room;
-    uint8_t data[];
-};
+enum { LOCKS = 16, PACKED_MAX = 32, CONTENT_BYTES_MAX = 16 << 10 };
 
 struct place {
     struct raw_block *block;
     struct raw_block_id wished; /* who came last and was not here */
-    struct packed *packed;      /* or what it has left */
+};
+
+struct left {
+    pthread_mutex_t lock;
+    struct raw_block_id ids[PACKED_MAX];
+    struct raw_packed *packed[PACKED_MAX]; /* NULL: somebody has it */
+    size_t oldest;
 };
 
 struct raw_blocks {
     pthread_mutex_t locks[LOCKS];
+    struct left left;
     size_t count;
+    _Atomic uint16_t *tags; /* one for each place; 0: it is empty */
     struct place places[];
 };
 
@@ -71,6 +72,9 @@ struct raw_blocks *raw_blocks_open(size_t places)
 
     ASSERT(blocks != NULL);
     blocks->count = places;
+    blocks->tags = memory_take_zeroed(places, sizeof(*blocks->tags));
+    ASSERT(blocks->tags != NULL);
+    pthread_mutex_init(&blocks->left.lock, NULL);
     for (int i = 0; i < LOCKS; i++)
         pthread_mutex_init(&blocks->locks[i], NULL);
     return blocks;
@@ -80,10 +84,12 @@ void raw_blocks_close(struct raw_blocks *blocks)
 {
     if (!blocks)
         return;
-    for (size_t i = 0; i < blocks->count; i++) {
+    for (size_t i = 0; i < blocks->count; i++)
         raw_block_let_go(blocks->places[i].block);
-        memory_give(blocks->places[i].packed);
-    }
+    for (size_t i = 0; i < PACKED_MAX; i++)
+        memory_give(blocks->left.packed[i]);
+    pthread_mutex_destroy(&blocks->left.lock);
+    memory_give((void *)blocks->tags);
     for (int i = 0; i < LOCKS; i++)
         pthread_mutex_destroy(&blocks->locks[i]);
     memory_give(blocks);
@@ -96,18 +102,27 @@ static bool is_same(struct raw_block_id a, struct raw_block_id b)
     return a.file == b.file && a.offset == b.offset;
 }
 
+static uint64_t mix(struct raw_block_id id)
+{
+    return (id.file * UINT64_C(0x9E3779B97F4A7C15) ^ id.offset) * UINT64_C(0xD6E8FEB86659FD93);
+}
+
 static size_t place_of(const struct raw_blocks *blocks, struct raw_block_id id)
 {
-    const uint64_t mixed = (id.file * UINT64_C(0x9E3779B97F4A7C15) ^ id.offset) *
-                           UINT64_C(0xD6E8FEB86659FD93);
+    return (size_t)(mix(id) >> 32) % blocks->count;
+}
 
-    return (size_t)(mixed >> 32) % blocks->count;
+static uint16_t tag_of(struct raw_block_id id)
+{
+    return (uint16_t)(mix(id) >> 16) | 1;
 }
 
 struct raw_block *raw_blocks_find(struct raw_blocks *blocks, struct raw_block_id id)
 {
     const size_t at = place_of(blocks, id);
 
+    if (atomic_load_explicit(&blocks->tags[at], memory_order_relaxed) != tag_of(id))
+        return NULL;
     pthread_mutex_lock(&blocks->locks[at % LOCKS]);
     struct raw_block *block = blocks->places[at].block;
     if (block && is_same(block->id, id))
@@ -141,6 +156,7 @@ void raw_blocks_keep(struct raw_blocks *blocks, struct raw_block *block)
     pthread_mutex_lock(&blocks->locks[at % LOCKS]);
     struct raw_block *before = blocks->places[at].block;
     blocks->places[at].block = block;
+    atomic_store_explicit(&blocks->tags[at], tag_of(block->id), memory_order_relaxed);
     pthread_mutex_unlock(&blocks->locks[at % LOCKS]);
     raw_block_let_go(before);
 }
@@ -158,47 +174,58 @@ void raw_blocks_offer(struct raw_blocks *blocks, struct raw_block_id id, bytes c
     raw_block_let_go(block);
 }
 
-/* Room for so much, or NULL. */
-static struct packed *room_for(struct place *place, size_t len)
-{
-    if (place->packed && place->packed->room >= len)
-        return place->packed;
-    memory_give(place->packed);
-    place->packed = memory_take(sizeof(*place->packed) + len);
-    if (place->packed)
-        place->packed->room = len;
-    return place->packed;
-}
+/* ---- packed ones ------------------------------------------------------------------------------------ */
 
-void raw_blocks_leave(struct raw_blocks *blocks, struct raw_block_id id, bytes stored)
+/* Blocks are of similar size, and to take memory anew for each costs more than to read them. */
+static struct raw_packed *with_room(struct raw_packed *packed, size_t len)
 {
-    const size_t at = place_of(blocks, id);
-
-    if (stored.len > RAW_PACKED_BYTES_MAX)
-        return;
-    pthread_mutex_lock(&blocks->locks[at % LOCKS]);
-    struct packed *packed = room_for(&blocks->places[at], stored.len);
+    if (packed && packed->room >= len)
+        return packed;
+    memory_give(packed);
+    packed = len <= RAW_PACKED_BYTES_MAX ? memory_take(sizeof(*packed) + len) : NULL;
     if (packed) {
-        packed->id = id;
-        packed->len = stored.len;
-        memcpy(packed->data, stored.data, stored.len);
+        packed->len = 0;
+        packed->room = len;
     }
-    pthread_mutex_unlock(&blocks->locks[at % LOCKS]);
+    return packed;
 }
 
-bool raw_blocks_take(struct raw_blocks *blocks, struct raw_block_id id, uint8_t *out,
-                     size_t *len_out)
+/* What is left under this name, or else the oldest. */
+static struct raw_packed *take(struct left *left, struct raw_block_id id)
 {
-    const size_t at = place_of(blocks, id);
+    pthread_mutex_lock(&left->lock);
+    size_t at = 0;
+    while (at < PACKED_MAX && !(left->packed[at] && is_same(left->ids[at], id)))
+        at++;
+    if (at == PACKED_MAX)
+        at = left->oldest;
+    struct raw_packed *packed = left->packed[at];
+    left->packed[at] = NULL;
+    pthread_mutex_unlock(&left->lock);
+    return packed;
+}
 
-    pthread_mutex_lock(&blocks->locks[at % LOCKS]);
-    struct packed *packed = blocks->places[at].packed;
-    const bool is_here = packed && packed->len && is_same(packed->id, id);
-    if (is_here) {
-        memcpy(out, packed->data, packed->len);
-        *len_out = packed->len;
+struct raw_packed *raw_packed_take(struct raw_blocks *blocks, struct raw_block_id id, size_t len)
+{
+    struct raw_packed *packed = with_room(take(&blocks->left, id), len);
+
+    if (packed && !(packed->len && is_same(packed->id, id))) {
+        packed->id = id;
         packed->len = 0;
     }
-    pthread_mutex_unlock(&blocks->locks[at % LOCKS]);
-    return is_here;
+    return packed;
+}
+
+void raw_packed_leave(struct raw_blocks *blocks, struct raw_packed *packed)
+{
+    struct left *left = &blocks->left;
+
+    pthread_mutex_lock(&left->lock);
+    const size_t at = left->oldest;
+    struct raw_packed *before = left->packed[at];
+    left->packed[at] = packed;
+    left->ids[at] = packed->id;
+    left->oldest = (at + 1) % PACKED_MAX;
+    pthread_mutex_unlock(&left->lock);
+    memory_give(before);
 }

@@ -32,11 +32,19 @@ void raw_blocks_keep(struct raw_blocks *blocks, struct raw_block *block);
 /* It was not here and had to be unpacked; keeps a copy if that is so for the second time. */
 void raw_blocks_offer(struct raw_blocks *blocks, struct raw_block_id id, bytes content);
 
-/* Leaves a copy of a block as it is stored, with its trailer, until somebody comes for it again or for another one. */
-void raw_blocks_leave(struct raw_blocks *blocks, struct raw_block_id id, bytes stored);
-/* What was left, once: copies it to `out`, where there must be room for the longest that is kept. False: it is not here. */
+/* Memory for a block as it is stored, with its trailer; it belongs to whoever has taken it. */
+struct raw_packed {
+    struct raw_block_id id;
+    size_t len; /* 0: there is no block in it */
+    size_t room;
+    uint8_t data[];
+};
 enum { RAW_PACKED_BYTES_MAX = 16 << 10 };
-bool raw_blocks_take(struct raw_blocks *blocks, struct raw_block_id id, uint8_t *out,
-                     size_t *len_out);
+
+/* For a block of this length that is not here: memory for it, in which it may lie already if somebody has left it. Owner: handle,
+ * given back by raw_packed_leave(). NULL: there is none. */
+struct raw_packed *raw_packed_take(struct raw_blocks *blocks, struct raw_block_id id, size_t len);
+/* Leaves it, with the block that is in it, until somebody comes for that again or enough others were left. */
+void raw_packed_leave(struct raw_blocks *blocks, struct raw_packed *packed);
 
 #endif

@@ -22,9 +22,8 @@
 #include "storage/rocksdb_raw.h"
 
 enum {
-    SOURCES_MAX = 8,                         /* files that hold the key */
-    STORED_BYTES_MAX = RAW_PACKED_BYTES_MAX, /* of a block that is read this way, packed */
-    CONTENT_BYTES_MAX = 65536,               /* and unpacked */
+    SOURCES_MAX = 8,           /* files that hold the key */
+    CONTENT_BYTES_MAX = 65536, /* of a block that is read this way, unpacked */
 };
 
 /* Pins of ours have one of their lowest bits set, those of RocksDB have none: all come from an allocator. */
@@ -67,23 +66,20 @@ bool raw_value_release(struct storage_value *value)
 
 /* A block as it is stored, with its trailer, and how long it is unpacked. */
 struct stored_block {
-    uint8_t packed[STORED_BYTES_MAX];
     bytes stored;
     size_t content_len;
-    bool is_met_again;
 };
 
-/* What somebody has left, or reads it; verifies it in any case. False if it cannot be done. */
-static bool fetch(struct raw_blocks *blocks, struct raw_block_id id, const struct sorted *sorted,
-                  struct sst_place place, struct stored_block *out)
+/* Reads it, unless somebody has left it there; verifies it in any case. False if it cannot be done. */
+static bool fetch(const struct sorted *sorted, size_t len, struct raw_packed *packed,
+                  struct stored_block *out)
 {
-    size_t len = (size_t)place.len + SST_TRAILER_BYTES;
-
-    out->is_met_again = raw_blocks_take(blocks, id, out->packed, &len);
-    if (!out->is_met_again &&
-        (len > sizeof(out->packed) || !sorted_read(sorted, place.offset, out->packed, len)))
-        return false;
-    out->stored = bytes_of(out->packed, len);
+    if (packed->len == 0) {
+        if (!sorted_read(sorted, packed->id.offset, packed->data, len))
+            return false;
+        packed->len = len;
+    }
+    out->stored = bytes_of(packed->data, packed->len);
     return sst_is_sound(out->stored) && sst_content_len(out->stored, &out->content_len) &&
            out->content_len <= CONTENT_BYTES_MAX;
 }
@@ -176,21 +172,40 @@ static bool search_and_keep(struct raw_blocks *blocks, struct raw_block_id id,
     return search_content(content, key, seq, out);
 }
 
+/* In a block that is not kept yet; `packed` is where it lies, or where it is read to. What is no block, or needed no longer, is
+ * not left there for others. */
+static bool search_packed(struct raw_blocks *blocks, const struct sorted *sorted,
+                          const struct sorted_hit *hit, struct raw_packed *packed, bytes key,
+                          uint64_t seq, struct version *out)
+{
+    const bool is_met_again = packed->len > 0;
+    struct stored_block block;
+
+    if (!fetch(sorted, (size_t)hit->place.len + SST_TRAILER_BYTES, packed, &block)) {
+        packed->len = 0;
+        return false;
+    }
+    if (!is_met_again)
+        return search_once(&block, hit->portion, key, seq, out);
+    packed->len = 0;
+    return search_and_keep(blocks, packed->id, &block, key, seq, out);
+}
+
 static bool search_block(struct raw_blocks *blocks, const struct sorted *sorted,
                          const struct sorted_hit *hit, bytes key, uint64_t seq, struct version *out)
 {
     const struct raw_block_id id = { .file = sorted->number, .offset = hit->place.offset };
-    struct stored_block block;
 
     out->block = raw_blocks_find(blocks, id);
     if (out->block)
         return search_content(out->block->content, key, seq, out);
-    if (!fetch(blocks, id, sorted, hit->place, &block))
+    struct raw_packed *packed = raw_packed_take(blocks, id,
+                                                (size_t)hit->place.len + SST_TRAILER_BYTES);
+    if (!packed)
         return false;
-    if (block.is_met_again)
-        return search_and_keep(blocks, id, &block, key, seq, out);
-    raw_blocks_leave(blocks, id, block.stored);
-    return search_once(&block, hit->portion, key, seq, out);
+    const bool is_known = search_packed(blocks, sorted, hit, packed, key, seq, out);
+    raw_packed_leave(blocks, packed);
+    return is_known;
 }
 
 /* What the file has of the key. False if that cannot be told. */

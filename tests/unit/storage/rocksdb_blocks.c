@@ -20,17 +20,30 @@ static bool has(struct raw_blocks *blocks, struct raw_block_id id, const char *c
     return is_there;
 }
 
-/* Is it what was left? */
+/* Leaves a block with this content. */
+static void leave(struct raw_blocks *blocks, struct raw_block_id id, const char *stored)
+{
+    struct raw_packed *packed = raw_packed_take(blocks, id, strlen(stored));
+
+    CHECK(packed != NULL);
+    CHECK_EQ(packed->len, 0, "");
+    memcpy(packed->data, stored, strlen(stored));
+    packed->len = strlen(stored);
+    raw_packed_leave(blocks, packed);
+}
+
+/* Is it what was left? It is gone then. */
 static bool takes(struct raw_blocks *blocks, struct raw_block_id id, const char *stored)
 {
-    static uint8_t
-        room[RAW_PACKED_BYTES_MAX]; /* tidy: global because it is too large for a stack */
-    size_t len;
+    struct raw_packed *packed = raw_packed_take(blocks, id, strlen(stored));
+    const bool is_there = packed && packed->len > 0;
 
-    if (!raw_blocks_take(blocks, id, room, &len))
-        return false;
-    CHECK_TEXT(bytes_of(room, len), stored);
-    return true;
+    CHECK(packed != NULL);
+    if (is_there)
+        CHECK_TEXT(bytes_of(packed->data, packed->len), stored);
+    packed->len = 0;
+    raw_packed_leave(blocks, packed);
+    return is_there;
 }
 
 TEST(blocks, one_that_comes_for_the_second_time_is_kept)
@@ -69,14 +82,27 @@ TEST(blocks, what_is_left_packed_is_taken_once_and_by_its_own_name)
     struct raw_blocks *blocks = raw_blocks_open(1);
     const struct raw_block_id id = { 3, 0 }, of_other_file = { 4, 0 }, behind = { 3, 8 };
 
-    raw_blocks_leave(blocks, id, BYTES_LITERAL("packed"));
+    leave(blocks, id, "packed");
     CHECK(!takes(blocks, of_other_file, "") && !takes(blocks, behind, ""));
     CHECK(takes(blocks, id, "packed"));
-    CHECK(!takes(blocks, id, ""));
-    raw_blocks_leave(blocks, id, BYTES_LITERAL("longer than before"));
-    raw_blocks_leave(blocks, of_other_file, BYTES_LITERAL("other"));
-    CHECK(!takes(blocks, id, ""));
+    CHECK(!takes(blocks, id, "packed"));
+    leave(blocks, id, "longer than before");
+    leave(blocks, of_other_file, "other");
+    CHECK(takes(blocks, id, "longer than before"));
     CHECK(takes(blocks, of_other_file, "other"));
+    raw_blocks_close(blocks);
+}
+
+TEST(blocks, of_those_that_are_left_packed_the_last_few_are_there)
+{
+    enum { LEFT = 100, THERE = 16 };
+    struct raw_blocks *blocks = raw_blocks_open(1);
+
+    for (unsigned i = 0; i < LEFT; i++)
+        leave(blocks, (struct raw_block_id){ i, 0 }, "packed");
+    CHECK(!takes(blocks, (struct raw_block_id){ 0, 0 }, ""));
+    for (unsigned i = LEFT - THERE; i < LEFT; i++)
+        CHECK(takes(blocks, (struct raw_block_id){ i, 0 }, "packed"));
     raw_blocks_close(blocks);
 }
 
@@ -90,8 +116,7 @@ TEST(blocks, large_ones_are_not_kept)
     struct raw_block *block = raw_block_new(id, LARGE, &room);
     CHECK(block != NULL);
     memset(room, 7, LARGE);
-    raw_blocks_leave(blocks, id, block->content);
-    CHECK(!takes(blocks, id, ""));
+    CHECK(raw_packed_take(blocks, id, LARGE) == NULL);
     raw_blocks_keep(blocks, block);
     raw_block_let_go(block);
     CHECK(!has(blocks, id, ""));
