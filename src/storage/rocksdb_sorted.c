@@ -7,6 +7,11 @@
  * kept a second time as an array: of each key 16 bytes behind what all keys begin with, and every 16th of them in an
  * array of their own, which is searched by halves; the 16 between two of those are looked at all.
  *
+ * Keys of documents end in numbers that count up, behind a time of which a file has few. So where a document lies among those
+ * of its time can nearly be computed, and only the blocks around that place have to be looked at. To come to a page of memory for
+ * the first time costs more than all of the search; so what a get needs to know of blocks stands side by side, eight bytes
+ * for each.
+ *
  * A file that RocksDB has removed in the meantime stays readable, and stays on the disk, until it is let go.
  *
  * Threads: any; nothing changes but the count of holders. */
@@ -18,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RANGES_MAX = 64 };
+enum { RANGES_MAX = 64, RUNS_MAX = 32 };
 
 struct sorted_range {
     bytes start, end;
@@ -103,6 +108,194 @@ static bool find_prefix(struct sorted *sorted)
     return true;
 }
 
+/* ---- finding by numbers --------------------------------------------------------------------------- */
+
+/* Numbers in keys have seven bits in each byte and the eighth one set; the key of a block may have been cut off behind any
+ * of them. Of such bytes greater ones never have a lesser number. False: they are none. */
+static bool read_number(uint64_t half, uint64_t *out)
+{
+    const uint64_t given = (half >> 7 & UINT64_C(0x0101010101010101)) * 0xFF, rest = ~given;
+
+    *out = 0;
+    if ((half & rest) != 0 || (rest & (rest + 1)) != 0)
+        return false;
+    half &= UINT64_C(0x7F7F7F7F7F7F7F7F);
+    half = (half & UINT64_C(0x007F007F007F007F)) | (half & UINT64_C(0x7F007F007F007F00)) >> 1;
+    half = (half & UINT64_C(0x00003FFF00003FFF)) | (half & UINT64_C(0x3FFF00003FFF0000)) >> 2;
+    *out = (half & UINT64_C(0x000000000FFFFFFF)) | (half & UINT64_C(0x0FFFFFFF00000000)) >> 4;
+    return true;
+}
+
+/* A key as runs have it. */
+struct numbered {
+    uint64_t front, number;
+};
+
+static bool part_key(const struct sorted *sorted, bytes key, struct numbered *out)
+{
+    const size_t from = sorted->prefix.len, at = sorted->number_at;
+    const bytes front = bytes_from(bytes_of(key.data, key.len < at ? key.len : at), from);
+    uint64_t head[2];
+
+    read_head(front, head);
+    out->front = head[0];
+    read_head(bytes_from(key, at), head);
+    return read_number(head[0], &out->number);
+}
+
+/* Numbers have eight bytes at the most, and so has what is before them. */
+static bool find_numbers(struct sorted *sorted)
+{
+    struct sst_place place;
+    bytes key;
+
+    for (uint32_t i = 0; i < sorted->index.count; i++) {
+        if (!sst_index_at(&sorted->index, i, &key, &place))
+            return false;
+        if (key.len > sorted->key_len)
+            sorted->key_len = key.len;
+    }
+    sorted->number_at = sorted->key_len > 8 ? sorted->key_len - 8 : 0;
+    return sorted->number_at <= sorted->prefix.len + 8;
+}
+
+/* Adds a block to the last run, or begins another one. False: there are too many. */
+static bool add_to_runs(struct sorted *sorted, uint32_t at, const struct numbered *key)
+{
+    struct sorted_run *run = &sorted->runs[sorted->run_count];
+
+    if (at > 0 && run[-1].front == key->front) {
+        run[-1].end = at + 1;
+        return true;
+    }
+    if (sorted->run_count == RUNS_MAX)
+        return false;
+    *run = (struct sorted_run){
+        .front = key->front, .first = key->number, .begin = at, .end = at + 1
+    };
+    sorted->run_count++;
+    return true;
+}
+
+/* False: it is not as it has to be. */
+static bool add_spot(struct sorted *sorted, uint32_t at)
+{
+    struct sorted_spot *spot = &sorted->spots[at];
+    struct sst_place place;
+    struct numbered parts;
+    bytes key;
+
+    if (!sst_index_at(&sorted->index, at, &key, &place) || !part_key(sorted, key, &parts) ||
+        !add_to_runs(sorted, at, &parts))
+        return false;
+    const uint64_t number = parts.number - sorted->runs[sorted->run_count - 1].first;
+    const uint64_t end = place.offset + place.len + SST_TRAILER_BYTES;
+    if (number > UINT32_MAX || end > UINT32_MAX || (at > 0 && place.offset != spot->offset) ||
+        (number && number < spot[-1].number))
+        return false;
+    spot->number = (uint32_t)number;
+    spot->offset = (uint32_t)place.offset;
+    spot[1].offset = (uint32_t)end;
+    return true;
+}
+
+static bool make_spots(struct sorted *sorted)
+{
+    const uint32_t count = sorted->index.count;
+    bool is_good = find_numbers(sorted);
+
+    if (!is_good)
+        return true;
+    sorted->runs = memory_take_zeroed(RUNS_MAX, sizeof(*sorted->runs));
+    sorted->spots = memory_take_zeroed((size_t)count + 1, sizeof(*sorted->spots));
+    if (!sorted->runs || !sorted->spots)
+        return false;
+    for (uint32_t i = 0; i < count && is_good; i++)
+        is_good = add_spot(sorted, i);
+    if (!is_good) {
+        memory_give(sorted->spots);
+        sorted->spots = NULL;
+        sorted->run_count = 0;
+    }
+    for (uint32_t i = 0; i < sorted->run_count; i++) {
+        struct sorted_run *run = &sorted->runs[i];
+        const uint32_t last = sorted->spots[run->end - 1].number;
+        run->blocks_per_number = last ? (run->end - run->begin - 1) / (double)last : 0;
+    }
+    return true;
+}
+
+/* The block of the run that is as far behind another one, or its first or last one. */
+static uint32_t step_from(const struct sorted_run *run, uint32_t at, double blocks)
+{
+    const double place = (double)at + blocks;
+
+    if (place <= run->begin)
+        return run->begin;
+    return place >= run->end - 1 ? run->end - 1 : (uint32_t)place;
+}
+
+/* The first block whose number is not below, or the one behind the run. False: it is not near the place that was computed. */
+static bool find_spot(const struct sorted_spot *spots, const struct sorted_run *run,
+                      uint32_t number, uint32_t *out)
+{
+    enum { TRIES = 3, NEAR = 6 };
+    uint32_t at = step_from(run, run->begin, number * run->blocks_per_number);
+
+    for (int i = 0; i < TRIES; i++) {
+        const uint32_t low = at - run->begin > NEAR ? at - NEAR : run->begin;
+        const uint32_t high = run->end - at > NEAR ? at + NEAR : run->end;
+        uint32_t below = 0;
+        for (uint32_t k = low; k < high; k++)
+            below += spots[k].number < number;
+        /* Before the first of them is one that is below, or another run; the same behind the last. */
+        if ((below > 0 || low == run->begin) && (below < high - low || high == run->end)) {
+            *out = low + below;
+            return true;
+        }
+        at = step_from(run, at, ((double)number - spots[at].number) * run->blocks_per_number);
+    }
+    return false;
+}
+
+/* Documents beside each other are of similar size: so a key is as far in its block as its number is between the last ones of
+ * the block before and of this one. */
+static unsigned portion_between(uint32_t before, uint32_t number, uint32_t last)
+{
+    enum { MARGIN = SORTED_PORTIONS / 16 };
+    const uint64_t portion = (uint64_t)(number - before) * SORTED_PORTIONS / (last - before) +
+                             MARGIN;
+
+    return portion < SORTED_PORTIONS ? (unsigned)portion : SORTED_PORTIONS;
+}
+
+/* False: it has to be found in another way. */
+static bool find_by_number(const struct sorted *sorted, bytes key, struct sorted_hit *out)
+{
+    const struct sorted_spot *spots = sorted->spots;
+    const struct sorted_run *run = sorted->runs, *end = run + sorted->run_count;
+    struct numbered parts;
+    uint32_t at;
+
+    if (sorted->run_count == 0 || key.len != sorted->key_len || !part_key(sorted, key, &parts))
+        return false;
+    while (run < end && run->front != parts.front)
+        run++;
+    if (run == end || parts.number < run->first || parts.number - run->first > UINT32_MAX)
+        return false;
+    const uint32_t number = (uint32_t)(parts.number - run->first);
+    if (!find_spot(spots, run, number, &at) || at == run->end)
+        return false;
+    out->place.offset = spots[at].offset;
+    out->place.len = spots[at + 1].offset - spots[at].offset - SST_TRAILER_BYTES;
+    out->portion = at == run->begin || spots[at].number == spots[at - 1].number
+                       ? SORTED_PORTIONS
+                       : portion_between(spots[at - 1].number, number, spots[at].number);
+    return true;
+}
+
+/* ---- finding by heads ----------------------------------------------------------------------------- */
+
 static bool read_blocks(struct sorted *sorted)
 {
     const uint32_t count = sorted->index.count;
@@ -129,7 +322,7 @@ static bool read_blocks(struct sorted *sorted)
         if (i % SORTED_STRIDE == SORTED_STRIDE - 1)
             memcpy(sorted->heads[i / SORTED_STRIDE].half, block->head, sizeof(block->head));
     }
-    return true;
+    return make_spots(sorted);
 }
 
 /* The first block whose head is not below. */
@@ -153,8 +346,7 @@ static uint32_t find_block(const struct sorted *sorted, const uint64_t head[2])
     return at + below;
 }
 
-/* Keys of documents end in numbers that count up, and documents beside each other are of similar size: so a key is as far
- * in its block as its number is between the last ones of the block before and of this one. */
+/* See portion_between(). */
 static unsigned portion_of(const struct sorted *sorted, uint32_t at, const uint64_t head[2])
 {
     enum { MARGIN = SORTED_PORTIONS / 16 };
@@ -178,6 +370,8 @@ bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out)
         if (bytes_compare(key, prefix) > 0)
             return false;
     } else {
+        if (find_by_number(sorted, key, out))
+            return true;
         read_head(bytes_from(key, prefix.len), head);
         at = find_block(sorted, head);
     }
@@ -341,6 +535,8 @@ void sorted_let_go(struct sorted *sorted)
         close(sorted->file);
     memory_give(sorted->blocks);
     memory_give(sorted->heads);
+    memory_give(sorted->runs);
+    memory_give(sorted->spots);
     memory_give(sorted->index_room);
     memory_give(sorted->ranges_room);
     memory_give(sorted->ranges);

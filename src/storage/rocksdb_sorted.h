@@ -12,6 +12,19 @@ struct sorted_block {
     uint64_t len;
 };
 
+/* Blocks beside each other whose keys differ in nothing but the number that they end in. */
+struct sorted_run {
+    uint64_t front; /* what stands before it, behind what all keys begin with */
+    uint64_t first; /* number */
+    uint32_t begin, end;
+    double blocks_per_number;
+};
+/* All that a get needs to know of a block; many of them lie in one page of memory. */
+struct sorted_spot {
+    uint32_t number; /* as far as it is above the first of its run */
+    uint32_t offset;
+};
+
 /* Does not change once it is open, so that any number of threads may read it. Shared by its holders. */
 struct sorted {
     int file;
@@ -24,6 +37,11 @@ struct sorted {
         uint64_t half[2];
     } * heads;
     uint32_t head_count;
+    /* And once more, for gets; only where the runs are few. */
+    struct sorted_run *runs;
+    uint32_t run_count;
+    size_t key_len, number_at; /* of the longest key; others have been cut off */
+    struct sorted_spot *spots; /* of all blocks, and where the last one ends */
     /* private to rocksdb_sorted.c */
     struct sorted_range *ranges; /* of what was deleted */
     size_t range_count;
