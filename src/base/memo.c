@@ -146,6 +146,17 @@ bool memo_find(const struct memo *memo, const struct memo_key *key, struct arena
     return is_found;
 }
 
+bool memo_may_have(const struct memo *memo, uint64_t hash)
+{
+    const struct mark *mark = &memo->marks[pair_of(memo, hash)];
+
+    for (size_t i = 0; i < 2; i++) {
+        if (atomic_load_explicit(&mark->tags[i], memory_order_relaxed) == tag_of(hash))
+            return true;
+    }
+    return false;
+}
+
 /* ---- keeping -------------------------------------------------------------------------------------- */
 
 /* The place that the same hash has already, else one that is empty, else the two in turns. */

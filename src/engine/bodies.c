@@ -4,8 +4,12 @@
  * its slot costs ten times as much as to step from one slot to the next. So a scan that has asked for many documents takes
  * rows in advance, puts them into the order of their slots, walks there once, and gives them in its own order.
  *
- * Keeps: at most ROWS_MAX rows, and little more than BYTES_MAX of documents.
- * Threads: belongs to its scan. Start reading at bodies_fetch(). */
+ * A few documents are got by their slots, but one right behind the other: what it takes to walk over rows, to get a document and
+ * to give it to a client is together more than a processor keeps at hand, and each turn would begin with code that it has
+ * to fetch again.
+ *
+ * Keeps: at most ROWS_MAX rows, and little more than BYTES_MAX of documents, or FEW_BYTES_MAX of a few.
+ * Threads: belongs to its scan. Start reading at bodies_fetch() and bodies_fetch_few(). */
 #include "engine/bodies.h"
 
 #include <stdlib.h>
@@ -17,6 +21,7 @@ enum {
     ROWS_SOME = 1024,
     ROWS_MAX = 16384,
     BYTES_MAX = 8 << 20,
+    FEW_BYTES_MAX = 64 << 10,
     STEPS_MAX = 8, /* rows that are stepped over rather than to look for the one behind them */
 };
 
@@ -33,23 +38,50 @@ static size_t next_most(const struct bodies *ahead, uint64_t documents, bool is_
     return next;
 }
 
-status bodies_begin(struct bodies *ahead, uint64_t documents, bool is_many, size_t *most_out)
+static status begin(struct bodies *ahead)
 {
-    if (!ahead->arena) {
+    if (!ahead->arena)
         ahead->arena = arena_open(LIMIT_REQUEST_ARENA_BYTES);
-        ahead->most = ROWS_FIRST / 4;
-    }
     if (!ahead->arena)
         return status_of(OUT_OF_MEMORY, "there is no memory to read documents in advance");
     arena_reset(ahead->arena);
-    ahead->most = next_most(ahead, documents, is_many);
     ahead->count = ahead->given = ahead->body_bytes = 0;
+    return STATUS_OK;
+}
+
+status bodies_begin(struct bodies *ahead, uint64_t documents, bool is_many, size_t *most_out)
+{
+    ASSERT(!ahead->found);
+    if (ahead->most < ROWS_FIRST / 4)
+        ahead->most = ROWS_FIRST / 4;
+    TRY(begin(ahead));
+    ahead->most = next_most(ahead, documents, is_many);
+    ahead->body_bytes_max = BYTES_MAX;
     *most_out = ahead->most;
     return ARENA_NEW(ahead->arena, ahead->most, &ahead->rows);
 }
 
-void bodies_close(struct bodies *ahead)
+status bodies_begin_few(struct bodies *ahead, size_t most)
 {
+    ASSERT(!ahead->found);
+    TRY(begin(ahead));
+    ahead->most = most;
+    ahead->body_bytes_max = FEW_BYTES_MAX;
+    TRY(ARENA_NEW(ahead->arena, most, &ahead->rows));
+    return ARENA_NEW(ahead->arena, most, &ahead->found);
+}
+
+void bodies_forget(struct bodies *ahead, struct storage *storage)
+{
+    for (size_t i = 0; ahead->found && i < ahead->count; i++)
+        storage_value_release(storage, &ahead->found[i].pin);
+    ahead->found = NULL;
+    ahead->count = ahead->given = 0;
+}
+
+void bodies_close(struct bodies *ahead, struct storage *storage)
+{
+    bodies_forget(ahead, storage);
     if (ahead->arena)
         arena_close(ahead->arena);
     *ahead = (struct bodies){ 0 };
@@ -64,8 +96,9 @@ status bodies_add(struct bodies *ahead, bytes key, bytes value, const struct sta
     TRY(arena_copy(ahead->arena, key, &row->key));
     TRY(arena_copy(ahead->arena, value, &row->value));
     row_key_slot(row->slot, stamp->lane, expiry_order(stamp), stamp->seq);
+    row->seq = stamp->seq;
     ahead->body_bytes += stamp->body_len;
-    *has_room_out = ahead->count < ahead->most && ahead->body_bytes < BYTES_MAX;
+    *has_room_out = ahead->count < ahead->most && ahead->body_bytes < ahead->body_bytes_max;
     return STATUS_OK;
 }
 
@@ -165,4 +198,39 @@ status bodies_fetch(struct bodies *ahead, struct request *request, struct storag
         s = fetch(ahead, &slots, request, view, collection, &by_slot[i]);
     storage_scan_close(slots.rows);
     return s;
+}
+
+/* ---- a few ------------------------------------------------------------------------------------------ */
+
+void bodies_fetch_few(struct bodies *ahead, struct request *request, struct storage_view *view,
+                      const struct collection *collection, bool is_recalled)
+{
+    const struct row_address where = { collection->state->partition, SPACE_BODIES };
+    const struct recall *recall = is_recalled ? request->engine->recall : NULL;
+
+    for (size_t i = 0; i < ahead->count; i++) {
+        const struct bodies_row *row = &ahead->rows[i];
+        struct bodies_found *found = &ahead->found[i];
+        if (recall && recall_may_have_write(recall, collection, row->seq))
+            continue;
+        /* What fails here fails again when the document is asked for, and is told then. */
+        if (storage_get(request->storage, view, where, bytes_of(row->slot, sizeof(row->slot)),
+                        &found->pin)
+                .code != OK)
+            continue;
+        found->is_there = row_read_body(found->pin.value, &found->body);
+    }
+}
+
+bool bodies_take(struct bodies *ahead, struct storage_value *pin_out, struct row_body *out)
+{
+    struct bodies_found *found = ahead->found && ahead->given > 0 ? &ahead->found[ahead->given - 1]
+                                                                  : NULL;
+
+    if (!found || !found->is_there)
+        return false;
+    *pin_out = found->pin;
+    *out = found->body;
+    *found = (struct bodies_found){ 0 };
+    return true;
 }

@@ -35,6 +35,9 @@ void recall_keep(struct recall *recall, const struct recall_question *question, 
  * that write and so know that it is what they look for. */
 bool recall_find_write(const struct recall *recall, const struct collection *collection,
                        uint64_t seq, struct arena *arena, struct row_body *out);
+/* False: that is surely not here. */
+bool recall_may_have_write(const struct recall *recall, const struct collection *collection,
+                           uint64_t seq);
 /* Such a body row, however old; it is kept when it comes a second time. */
 void recall_keep_write(struct recall *recall, const struct collection *collection, uint64_t seq,
                        bytes row);

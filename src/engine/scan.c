@@ -12,8 +12,11 @@
 /* How many documents of a scan are looked for among those that were read lately, and kept there: what is asked for
  * again and again stands at the front, and a long scan would push everything else out. */
 enum { LOADS_RECALLED = 32 };
-/* And from how many on they are read in advance. */
+/* And from how many on they are read in advance, as they lie. */
 enum { LOADS_ALONE = 32 };
+/* Where it is known how many will be wanted, from how many on they are got some at a time, and how many. Whoever has not
+ * known two documents does not know those behind them either. */
+enum { LOADS_SINGLE = 2, LOADS_TOGETHER = 8 };
 
 struct scan {
     struct request *request;
@@ -27,6 +30,7 @@ struct scan {
     bool is_moved;
     bool is_behind;      /* `key` and `value` are the first row behind the stretch */
     bool lends, is_many; /* see scan_spec */
+    size_t wanted;       /* the same of those that are still to come */
     struct bodies ahead;
     bytes ahead_body; /* of the row, if it was read in advance */
     bool is_at_end;   /* behind what was read in advance */
@@ -181,6 +185,7 @@ status scan_open(struct request *request, const struct collection *collection,
     (*out)->index = spec->index;
     (*out)->lends = spec->lends;
     (*out)->is_many = spec->is_many;
+    (*out)->wanted = request->transaction ? 0 : spec->wanted;
     (*out)->loaded = spec->is_many ? LOADS_ALONE : 0;
     TRY(key_prefix(*out, &prefix));
     (*out)->prefix_len = prefix.len;
@@ -203,6 +208,13 @@ static bool is_there_already(const struct scan *scan, const struct storage_range
            bytes_compare(scan->key, next->start) >= 0;
 }
 
+/* The rows behind those that were given are read again, wherever the scan goes on. */
+static void forget_ahead(struct scan *scan)
+{
+    bodies_forget(&scan->ahead, scan->request->storage);
+    scan->is_at_end = false;
+}
+
 status scan_move(struct scan *scan, const struct scan_spec *spec)
 {
     struct storage_range next;
@@ -211,6 +223,7 @@ status scan_move(struct scan *scan, const struct scan_spec *spec)
     ASSERT(!scan->is_by_slot);
     TRY(key_prefix(scan, &prefix));
     TRY(make_range(scan->request->arena, spec, prefix, &next));
+    forget_ahead(scan);
     scan->is_behind = is_there_already(scan, &next);
     scan->stretch = next;
     scan->is_moved = true;
@@ -226,6 +239,7 @@ status scan_seek(struct scan *scan, bytes position)
     bytes prefix, key;
 
     ASSERT(!scan->is_by_slot && !scan->lends);
+    forget_ahead(scan);
     scan->is_behind = false;
     status s = key_prefix(scan, &prefix);
     if (s.code == OK)
@@ -250,7 +264,7 @@ void scan_close(struct scan *scan)
 {
     storage_scan_close(scan->is_by_slot ? scan->walk.rows : scan->rows);
     scan->walk.rows = scan->rows = NULL;
-    bodies_close(&scan->ahead);
+    bodies_close(&scan->ahead, scan->request->storage);
 }
 
 /* ---- walking -------------------------------------------------------------------------------------- */
@@ -354,23 +368,57 @@ static bool read_ahead(struct scan *scan)
     return (s.code == OK || fail(scan, s)) && scan->failure.code == OK;
 }
 
+/* The same of a few that will be wanted. */
+static bool read_few_ahead(struct scan *scan)
+{
+    const bool is_recalled = scan->loaded < LOADS_RECALLED;
+    bool has_room = true;
+
+    status s = bodies_begin_few(&scan->ahead,
+                                scan->wanted < LOADS_TOGETHER ? scan->wanted : LOADS_TOGETHER);
+    while (s.code == OK && has_room) {
+        scan->is_at_end = !next_row(scan);
+        if (scan->is_at_end)
+            break;
+        s = bodies_add(&scan->ahead, scan->key, scan->value, &scan->stamp, &has_room);
+    }
+    if (s.code != OK)
+        return fail(scan, s);
+    bodies_fetch_few(&scan->ahead, scan->request, scan->view, scan->collection, is_recalled);
+    return scan->failure.code == OK;
+}
+
+/* All rows that were read in advance have been given. Reads more of them, if it is time to. */
+static bool prepare(struct scan *scan, bool *is_ahead_out)
+{
+    *is_ahead_out = true;
+    bodies_forget(&scan->ahead, scan->request->storage);
+    if (!scan->is_moved && scan->lends && scan->loaded == LOADS_ALONE)
+        return read_ahead(scan);
+    if (!scan->is_moved && scan->wanted > 1 && scan->loaded >= LOADS_SINGLE)
+        return read_few_ahead(scan);
+    *is_ahead_out = false;
+    return true;
+}
+
 /* The next row of a scan by key or index. */
 static bool next_in_order(struct scan *scan)
 {
     const struct bodies_row *row = bodies_next(&scan->ahead);
+    bool is_ahead;
 
     scan->ahead_body = BYTES_NONE;
     if (!row && scan->is_at_end)
         return false;
-    if (!row && scan->lends && !scan->is_moved && scan->loaded == LOADS_ALONE) {
-        if (!read_ahead(scan))
+    if (!row) {
+        if (!prepare(scan, &is_ahead))
             return false;
+        if (!is_ahead)
+            return next_row(scan);
         row = bodies_next(&scan->ahead);
         if (!row)
             return false;
     }
-    if (!row)
-        return next_row(scan);
     scan->key = row->key;
     scan->value = row->value;
     scan->ahead_body = row->body;
@@ -404,6 +452,7 @@ static status load_body(struct scan *scan, struct document *out)
     uint64_t seq = scan->stamp.seq;
 
     scan->loaded += scan->loaded < LOADS_ALONE;
+    scan->wanted -= scan->wanted > 0;
     if (scan->ahead_body.len)
         return row_read_body(scan->ahead_body, &scan->body)
                    ? STATUS_OK
@@ -417,8 +466,9 @@ static status load_body(struct scan *scan, struct document *out)
         out->is_recalled = true;
         return STATUS_OK;
     }
-    TRY(body_read(scan->request->storage, scan->view, collection->state->partition, &scan->stamp,
-                  &out->pin, &scan->body));
+    if (!bodies_take(&scan->ahead, &out->pin, &scan->body))
+        TRY(body_read(scan->request->storage, scan->view, collection->state->partition,
+                      &scan->stamp, &out->pin, &scan->body));
     if (is_recalled)
         recall_keep_write(engine->recall, collection, seq, out->pin.value);
     return STATUS_OK;

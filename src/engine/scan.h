@@ -30,6 +30,8 @@ struct scan_spec {
     bytes after;  /* a position of an earlier scan; empty: from the beginning */
     bool lends;   /* documents need not outlive the next scan_next(); then many come faster */
     bool is_many; /* and many will be asked for: no need to wait and see */
+    size_t
+        wanted; /* so many documents will be asked for, if there are that many rows; 0: it is not known */
 };
 
 MUST_USE status scan_open(struct request *request, const struct collection *collection,

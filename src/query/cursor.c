@@ -214,7 +214,8 @@ static status open_keys(struct cursor *c)
     struct scan_spec spec = { .start = c->plan->partition,
                               .end = c->plan->partition,
                               .is_end_inclusive = true,
-                              .after = c->after };
+                              .after = c->after,
+                              .wanted = c->wanted };
 
     if (c->from.len)
         spec.start = c->from;
@@ -251,6 +252,7 @@ static status open_range(struct cursor *c)
     }
     if (c->from.len)
         TRY(begin_with(c, &spec));
+    spec.wanted = c->wanted;
     if (c->plan->range_count == 1)
         return scan_open(c->source->request, c->source->collection, &spec, &c->scan);
     /* One scan serves all ranges. */

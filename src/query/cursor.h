@@ -15,9 +15,10 @@ struct cursor {
     const struct plan *plan;
     const struct query_source *source;
     struct query_explain *explain;
-    size_t at;   /* number of the range, point or item that comes next */
-    bytes after; /* a position, until it was found */
-    bytes from;  /* or the first row to take in that range, without its prefix */
+    size_t at;     /* number of the range, point or item that comes next */
+    bytes after;   /* a position, until it was found */
+    bytes from;    /* or the first row to take in that range, without its prefix */
+    size_t wanted; /* see scan_spec; set after opening */
     struct scan *scan;
     struct sift
         *sift; /* ACCESS_SLOTS, set after opening: only documents that pass; owned from then on */

@@ -120,6 +120,20 @@ static bool may_stay_unread(const struct run *run)
            !run->source->request->transaction;
 }
 
+/* How many documents the page will ask the cursor for, if there are as many; 0 if that is not known. */
+static size_t wanted_documents(const struct run *run)
+{
+    const uint64_t remaining = run->state.remaining, skip = run->state.skip;
+    size_t most = run->limits->items;
+
+    if (run->state.mode != MODE_STREAM || !run->plan.needs_document || run->plan.filter_count ||
+        run->query->binding_count)
+        return 0;
+    if (remaining != QUERY_UNLIMITED && remaining < most && skip < most - remaining)
+        most = (size_t)(remaining + skip);
+    return most;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
 bool run_is_worn_out(const struct run *run)
@@ -382,6 +396,7 @@ static status run_page(struct run *run, bytes state)
     TRY(begin_plan(run));
     TRY(evaluation_open(&run->evaluation, run->query, run->arena));
     run->may_stay_unread = may_stay_unread(run);
+    run->cursor.wanted = wanted_documents(run);
     TRY(run_sift(run));
     status s = run_mode(run);
     if (s.code == OK && !run->is_finished)
