@@ -10,8 +10,10 @@
  * together. Times are medians; the sides take turns with every question. Then the same over a tenth of the documents, to see
  * how cost grows.
  *
- * Both sides begin with empty caches of their own and with all their files in the cache of the system: every file is read
- * once before, whether it was written by this run or kept from another. So what is compared is work, not the disk.
+ * All files of both sides are in the cache of the system: every file is read once before, whether it was written by this run or
+ * kept from another. So what is compared is work, not the disk. The caches of their own: this server was started anew behind the
+ * load and has nothing in them; PostgreSQL still has what the load has left there, its indexes above all, unless the files
+ * were kept (KEPT=directory), in which case its are empty, too. BEFORE=n: so many questions that do not count fill them.
  * COLD=1: all files are out of the cache of the system instead, and the disk is part of it. */
 #include "bench/beside.h"
 #include "bench/sql_mayfly.h"
@@ -134,7 +136,7 @@ static struct measured measure(struct sides *sides, const struct question *q)
     postgres_prepare(&sides->postgres, name, sql);
     client_query_head(&head, q->container);
     /* Some first ones do not count: caches fill, plans are made. */
-    const int before = q->times / 10 + 1;
+    const int before = (int)bench_number("BEFORE", q->times / 10 + 1);
     for (int i = -before; i < q->times; i++) {
         const uint64_t from = random_below(&random, q->choices);
         for (int turn = 0; turn < SIDES; turn++) {
