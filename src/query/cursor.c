@@ -252,7 +252,9 @@ static status open_range(struct cursor *c)
     }
     if (c->from.len)
         TRY(begin_with(c, &spec));
-    spec.wanted = c->wanted;
+    /* Else rows of other partitions may lie between, whose documents nobody wants. */
+    if (c->plan->partition.len == 0)
+        spec.wanted = c->wanted;
     if (c->plan->range_count == 1)
         return scan_open(c->source->request, c->source->collection, &spec, &c->scan);
     /* One scan serves all ranges. */

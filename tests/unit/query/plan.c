@@ -156,6 +156,37 @@ TEST(query_plan, the_partition_bounds_the_work)
     world_close(&w);
 }
 
+/* Calls of the storage that a query takes beside those for the rows and documents that it tells of. */
+static uint64_t other_calls(struct world *w, const char *sql, const struct asking *how)
+{
+    struct query_explain e;
+
+    storage_faulty_arm(w->storage, 0);
+    CHECK(ask(w, "c", sql, how, &e)[0] == '[');
+    CHECK_EQ(e.access, ACCESS_INDEX, "");
+    CHECK(storage_faulty_calls(w->storage) > e.rows);
+    return storage_faulty_calls(w->storage) - e.rows - e.documents;
+}
+
+/* Where an index holds all partitions, rows of others are passed over. */
+TEST(query_plan, documents_of_other_partitions_are_not_read)
+{
+    enum { PARTITIONS = 4, DOCUMENTS = 1100 * PARTITIONS, A_FEW = 10 };
+    const struct asking in_p1 = { .partition = "['p1']" };
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_collection_parted(&w, "c", TTL_OFF, "all: paths shaped +/*", "pk");
+    for (int i = 0; i < DOCUMENTS; i++)
+        CHECK_WRITTEN(world_insert(&w, "c", "{'_id':%d,'pk':'p%d','n':%d}", i, i % PARTITIONS, i),
+                      OK);
+    world_restart(&w); /* nobody remembers any document */
+    const uint64_t few = other_calls(&w, "SELECT TOP 2 * FROM c WHERE c.n > 5", &in_p1);
+    const uint64_t many = other_calls(&w, "SELECT TOP 100 * FROM c WHERE c.n > 5", &in_p1);
+    CHECK_THAT(many <= few + A_FEW, "%d and %d calls", (int)few, (int)many);
+    world_close(&w);
+}
+
 TEST(query_plan, order_comes_from_the_index_where_it_can)
 {
     static const struct row rows[] = {
