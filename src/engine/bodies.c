@@ -203,10 +203,10 @@ status bodies_fetch(struct bodies *ahead, struct request *request, struct storag
 /* ---- a few ------------------------------------------------------------------------------------------ */
 
 void bodies_fetch_few(struct bodies *ahead, struct request *request, struct storage_view *view,
-                      const struct collection *collection, bool is_recalled)
+                      const struct collection *collection)
 {
     const struct row_address where = { collection->state->partition, SPACE_BODIES };
-    const struct recall *recall = is_recalled ? request->engine->recall : NULL;
+    const struct recall *recall = request->engine->recall;
 
     for (size_t i = 0; i < ahead->count; i++) {
         const struct bodies_row *row = &ahead->rows[i];

@@ -39,9 +39,9 @@ MUST_USE status bodies_add(struct bodies *ahead, bytes key, bytes value, const s
 /* The documents of all rows that were added. */
 MUST_USE status bodies_fetch(struct bodies *ahead, struct request *request,
                              struct storage_view *view, const struct collection *collection);
-/* The same of a few, one by one; those that are not wanted, or cannot be read, are left out. */
+/* The same of a few, one by one; those that are recalled, or cannot be read, are left out. */
 void bodies_fetch_few(struct bodies *ahead, struct request *request, struct storage_view *view,
-                      const struct collection *collection, bool is_recalled);
+                      const struct collection *collection);
 /* The next one, valid until bodies_begin() or bodies_forget(); NULL: all were given. */
 const struct bodies_row *bodies_next(struct bodies *ahead);
 /* The document of the row that was given last; it is the caller's from now on, with its pin. False: it is not here. */

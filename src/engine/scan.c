@@ -371,7 +371,6 @@ static bool read_ahead(struct scan *scan)
 /* The same of a few that will be wanted. */
 static bool read_few_ahead(struct scan *scan)
 {
-    const bool is_recalled = scan->loaded < LOADS_RECALLED;
     bool has_room = true;
 
     status s = bodies_begin_few(&scan->ahead,
@@ -384,7 +383,7 @@ static bool read_few_ahead(struct scan *scan)
     }
     if (s.code != OK)
         return fail(scan, s);
-    bodies_fetch_few(&scan->ahead, scan->request, scan->view, scan->collection, is_recalled);
+    bodies_fetch_few(&scan->ahead, scan->request, scan->view, scan->collection);
     return scan->failure.code == OK;
 }
 
@@ -492,8 +491,10 @@ status scan_document(struct scan *scan, struct document *out)
     return STATUS_OK;
 }
 
-void scan_document_known(const struct scan *scan)
+void scan_document_known(struct scan *scan)
 {
+    scan->loaded = scan->loaded < LOADS_ALONE ? 0 : scan->loaded;
+    scan->wanted -= scan->wanted > 0;
     metrics_add(scan->request->engine->metrics, METRIC_documents_read_total, 1);
 }
 

@@ -50,7 +50,7 @@ MUST_USE status scan_status(const struct scan *scan);
 /* The document of the row that scan_next gave last; borrowed until document_release. */
 MUST_USE status scan_document(struct scan *scan, struct document *out);
 /* The document of that row was handed to a reader who knew it already. */
-void scan_document_known(const struct scan *scan);
+void scan_document_known(struct scan *scan);
 /* When the document of the last row will die under the policy of this request; TIME_NEVER: not at all.
  * Slot scans only. */
 time_ms scan_deadline(const struct scan *scan);
