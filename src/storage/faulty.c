@@ -66,6 +66,13 @@ static status faulty_get(struct storage *storage, struct storage_view *view,
     return storage_get(faulty->inner, view, where, key, out);
 }
 
+static void faulty_find_missing(struct storage *storage, struct row_address where,
+                                const bytes *keys, size_t count, struct arena *arena,
+                                bool *is_missing_out)
+{
+    storage_find_missing(faulty_of(storage)->inner, where, keys, count, arena, is_missing_out);
+}
+
 static void faulty_value_release(struct storage *storage, struct storage_value *value)
 {
     storage_value_release(faulty_of(storage)->inner, value);
@@ -269,6 +276,7 @@ static const struct storage_backend faulty_backend = {
     .view_open = faulty_view_open,
     .view_close = faulty_view_close,
     .get = faulty_get,
+    .find_missing = faulty_find_missing,
     .value_release = faulty_value_release,
     .scan_open = faulty_scan_open,
     .scan_next = faulty_scan_next,

@@ -88,6 +88,12 @@ static status get(struct storage *storage, struct storage_view *view, struct row
     return storage_get(inner_of(storage), view, where, key, out);
 }
 
+static void find_missing(struct storage *storage, struct row_address where, const bytes *keys,
+                         size_t count, struct arena *arena, bool *is_missing_out)
+{
+    storage_find_missing(inner_of(storage), where, keys, count, arena, is_missing_out);
+}
+
 static void value_release(struct storage *storage, struct storage_value *value)
 {
     storage_value_release(inner_of(storage), value);
@@ -193,6 +199,7 @@ static const struct storage_backend backend = {
     .view_open = view_open,
     .view_close = view_close,
     .get = get,
+    .find_missing = find_missing,
     .value_release = value_release,
     .scan_open = scan_open,
     .part = part,
