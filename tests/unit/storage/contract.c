@@ -550,7 +550,7 @@ CONTRACT(a_range_is_parted_at_keys_within_it)
 static void check_missing(struct fixture *f, struct row_address where)
 {
     enum { KEYS = 300 };
-    static char names[KEYS][16];
+    static char names[KEYS][32];
     bytes keys[KEYS];
     bool are_missing[KEYS];
 
@@ -572,7 +572,7 @@ static void check_missing(struct fixture *f, struct row_address where)
 CONTRACT(what_is_told_to_be_missing_among_many_rows_is_not_there)
 {
     const struct row_address rows = fixture_at(SPACE_ROWS);
-    char key[16];
+    char key[32];
 
     storage_find_missing(f->storage, rows, NULL, 0, f->arena, NULL);
     check_missing(f, rows);
