@@ -934,3 +934,52 @@ TEST(storage, rocksdb_index_rows_are_found_when_files_were_rewritten_since_they_
     storage_view_close(f.storage, view);
     fixture_close(&f);
 }
+
+/* Of every key: is it told to be missing where a get finds nothing, and nowhere else? Returns how many are. */
+static uint64_t compare_missing(struct fixture *f)
+{
+    const struct row_address rows = fixture_at(SPACE_ROWS);
+    char names[KEYS][16];
+    bytes keys[KEYS];
+    bool are_missing[KEYS];
+    uint64_t missing = 0;
+
+    for (uint64_t n = 0; n < KEYS; n++) {
+        put_key(names[n], n);
+        keys[n] = bytes_of_text(names[n]);
+    }
+    storage_find_missing(f->storage, rows, keys, KEYS, f->arena, are_missing);
+    for (uint64_t n = 0; n < KEYS; n++) {
+        struct storage_value value = { 0 };
+        const status s = storage_get(f->storage, NULL, rows, keys[n], &value);
+        CHECK_EQ(are_missing[n], s.code == NOT_FOUND, "%s", names[n]);
+        missing += are_missing[n];
+        storage_value_release(f->storage, &value);
+    }
+    return missing;
+}
+
+/* Views keep old versions of keys alive, so that they lie in several files. */
+TEST(storage, rocksdb_rows_are_told_to_be_missing_exactly_where_a_get_finds_none)
+{
+    EACH_SEED(seed, 3) {
+        static const struct habit habit = { .flushes = 60, .compactions = 8 };
+        struct random random = random_seeded(seed);
+        struct storage_view *view = NULL;
+        struct fixture f;
+        uint64_t missing = 0;
+
+        fixture_open(&f, FIXTURE_ROCKSDB);
+        for (int i = 0; i < 300; i++) {
+            step(&f, &random, &habit, SPACE_ROWS);
+            if (i % 37 == 5) {
+                storage_view_close(f.storage, view);
+                CHECK_OK(storage_view_open(f.storage, &view));
+            }
+            missing += compare_missing(&f);
+        }
+        storage_view_close(f.storage, view);
+        fixture_close(&f);
+        CHECK(missing > 1000);
+    }
+}
