@@ -7,18 +7,22 @@
  * and the two results compared.
  *
  * Documents come in no order of the properties asked for, so neither side finds rows together that were written
- * together. Times are medians; the sides take turns with every question. Then the same over a tenth of the documents, to see
- * how cost grows.
+ * together. Times are medians. Then the same over a tenth of the documents, to see how cost grows.
+ *
+ * Both sides are asked the same questions in runs of twenty (slow ones of which there are few one by one), and who comes
+ * first changes from run to run. Where they take turns with every question, each finds the caches of the processor full of
+ * the other's memory and has to be woken on a processor that was somebody else's; whoever has one database meets neither.
+ * RUN=1: turns with every question all the same.
  *
  * All files of both sides are in the cache of the system: every file is read once before, whether it was written by this run or
- * kept from another. So what is compared is work, not the disk. The caches of their own: this server was started anew behind the
- * load and has nothing in them; PostgreSQL still has what the load has left there, its indexes above all, unless the files
- * were kept (KEPT=directory), in which case its are empty, too. BEFORE=n: so many questions that do not count fill them.
+ * kept from another (KEPT=directory). So what is compared is work, not the disk. The caches of their own are filled by as
+ * many questions that do not count as there are that do; with five times as many the figure was the same but for what
+ * runs differ. BEFORE=n: so many instead.
  * COLD=1: all files are out of the cache of the system instead, and the disk is part of it. */
 #include "bench/beside.h"
 #include "bench/sql_mayfly.h"
 
-enum { PER_REQUEST = 100, TIMES_MAX = 2000, SIDES = 2 };
+enum { PER_REQUEST = 100, TIMES_MAX = 2000, RUN = 20, SIDES = 2 };
 
 /* ---- loading ----------------------------------------------------------------------------------------- */
 
@@ -123,37 +127,75 @@ static void check_answer(const struct question *q, struct answer answer, enum si
     exit(1);
 }
 
+/* One question of both sides, as it is asked and answered. */
+struct asked {
+    struct sides *sides;
+    const struct question *question;
+    const char *name; /* of PostgreSQL's statement */
+    struct text head; /* of the requests to mayfly */
+    struct measured *measured;
+    double times[SIDES][TIMES_MAX];
+};
+
+/* `count` questions of one side, one behind the other; `first` is the number of the first, negative if they do not count. */
+static void ask_run(struct asked *asked, enum side side, struct random *random, int first,
+                    int count)
+{
+    const struct question *q = asked->question;
+    const double cpu = side_cpu_ms(asked->sides, side);
+
+    for (int i = first; i < first + count; i++) {
+        const uint64_t from = random_below(random, q->choices);
+        const double start = bench_now_s();
+        const struct answer answer = side == MAYFLY
+                                         ? ask_mayfly(asked->sides, q, &asked->head, from,
+                                                      &asked->measured->pages)
+                                         : ask_postgres(asked->sides, q, asked->name, from);
+        if (i >= 0)
+            asked->times[side][i] = (bench_now_s() - start) * 1000;
+        check_answer(q, answer, side);
+    }
+    if (first >= 0)
+        asked->measured->cpu_ms[side] += (side_cpu_ms(asked->sides, side) - cpu) / q->times;
+}
+
+/* Both sides are asked the same, in runs; who comes first changes from run to run. */
+static void ask_in_turns(struct asked *asked, int first, int end, int longest)
+{
+    struct random random = random_seeded(first < 0 ? 11 : 7);
+
+    for (int i = first, run = 0; i < end; i += longest, run++) {
+        const int count = longest < end - i ? longest : end - i;
+        const struct random same = random;
+        for (int turn = 0; turn < SIDES; turn++) {
+            random = same;
+            ask_run(asked, (run + turn) % SIDES ? POSTGRES : MAYFLY, &random, i, count);
+        }
+    }
+}
+
 static struct measured measure(struct sides *sides, const struct question *q)
 {
-    static double times[SIDES][TIMES_MAX];
+    static struct asked asked;
     struct measured measured = { 0 };
     char head_text[2048], sql[512], name[64];
-    struct text head = text_in(head_text, sizeof(head_text));
-    struct random random = random_seeded(7);
 
     snprintf(name, sizeof(name), "%s %s", q->container, q->name);
     snprintf(sql, sizeof(sql), q->sql, q->container);
     postgres_prepare(&sides->postgres, name, sql);
-    client_query_head(&head, q->container);
+    asked.sides = sides;
+    asked.question = q;
+    asked.name = name;
+    asked.measured = &measured;
+    asked.head = text_in(head_text, sizeof(head_text));
+    client_query_head(&asked.head, q->container);
+    const long run = bench_number("RUN", q->times < 10 * RUN ? q->times / 10 : RUN);
+    const int longest = run < 1 ? 1 : (int)run;
     /* Some first ones do not count: caches fill, plans are made. */
-    const int before = (int)bench_number("BEFORE", q->times / 10 + 1);
-    for (int i = -before; i < q->times; i++) {
-        const uint64_t from = random_below(&random, q->choices);
-        for (int turn = 0; turn < SIDES; turn++) {
-            const enum side side = (i + before + turn) % SIDES ? POSTGRES : MAYFLY;
-            const double cpu = side_cpu_ms(sides, side), start = bench_now_s();
-            struct answer answer = side == MAYFLY
-                                       ? ask_mayfly(sides, q, &head, from, &measured.pages)
-                                       : ask_postgres(sides, q, name, from);
-            if (i >= 0)
-                times[side][i] = (bench_now_s() - start) * 1000;
-            if (i >= 0)
-                measured.cpu_ms[side] += (side_cpu_ms(sides, side) - cpu) / q->times;
-            check_answer(q, answer, side);
-        }
-    }
+    ask_in_turns(&asked, -(int)bench_number("BEFORE", q->times), 0, longest);
+    ask_in_turns(&asked, 0, q->times, longest);
     for (int side = 0; side < SIDES; side++)
-        measured.median_ms[side] = bench_median(times[side], (size_t)q->times);
+        measured.median_ms[side] = bench_median(asked.times[side], (size_t)q->times);
     printf("%-24s mayfly %8.3f ms (cpu %8.3f, pages %u), postgres %8.3f ms (cpu %8.3f), "
            "ratio %.2f\n",
            name, measured.median_ms[MAYFLY], measured.cpu_ms[MAYFLY], measured.pages,
