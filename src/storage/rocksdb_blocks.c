@@ -12,15 +12,24 @@
  * files count, and which of their rows, is decided by whoever asks.
  *
  * Keeps: at most as many blocks as it has places, of at most CONTENT_BYTES_MAX each; where blocks have the size that they
- * are made with, 256 of them are a megabyte. PACKED_MAX packed ones, of at most RAW_PACKED_BYTES_MAX.
- * Threads: any; a lock guards every LOCKS-th place, and another one what is packed. Contents are read outside of them, and live as
+ * are made with, 256 of them are a megabyte. PACKED_MAX packed ones, of at most RAW_PACKED_BYTES_MAX. ROOMS_MAX pieces of memory
+ * to unpack blocks into, of at most ROOM_BYTES_MAX: the allocator has none of that size ready, and those are still near the
+ * processor.
+ * Threads: any; a lock guards every LOCKS-th place, another one what is packed, and a third one spare memory. Contents are read outside of them, and live as
  * long as somebody holds them. A tag of each place says without a lock that nothing of that name is there. */
 #include "storage/rocksdb_blocks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { LOCKS = 16, PACKED_MAX = 32, CONTENT_BYTES_MAX = 16 << 10 };
+enum {
+    LOCKS = 16,
+    PACKED_MAX = 32,
+    CONTENT_BYTES_MAX = 16 << 10,
+    ROOMS_MAX = 16,
+    ROOM_BYTES_MIN = 6 << 10,
+    ROOM_BYTES_MAX = 16 << 10,
+};
 
 struct place {
     struct raw_block *block;
@@ -34,9 +43,17 @@ struct left {
     size_t oldest;
 };
 
+/* Memory that nobody has; what was given back last is taken first. */
+struct spare {
+    pthread_mutex_t lock;
+    size_t count;
+    struct raw_room *rooms[ROOMS_MAX];
+};
+
 struct raw_blocks {
     pthread_mutex_t locks[LOCKS];
     struct left left;
+    struct spare spare;
     size_t count;
     _Atomic uint16_t *tags; /* one for each place; 0: it is empty */
     struct place places[];
@@ -75,6 +92,7 @@ struct raw_blocks *raw_blocks_open(size_t places)
     blocks->tags = memory_take_zeroed(places, sizeof(*blocks->tags));
     ASSERT(blocks->tags != NULL);
     pthread_mutex_init(&blocks->left.lock, NULL);
+    pthread_mutex_init(&blocks->spare.lock, NULL);
     for (int i = 0; i < LOCKS; i++)
         pthread_mutex_init(&blocks->locks[i], NULL);
     return blocks;
@@ -88,7 +106,10 @@ void raw_blocks_close(struct raw_blocks *blocks)
         raw_block_let_go(blocks->places[i].block);
     for (size_t i = 0; i < PACKED_MAX; i++)
         memory_give(blocks->left.packed[i]);
+    for (size_t i = 0; i < blocks->spare.count; i++)
+        memory_give(blocks->spare.rooms[i]);
     pthread_mutex_destroy(&blocks->left.lock);
+    pthread_mutex_destroy(&blocks->spare.lock);
     memory_give((void *)blocks->tags);
     for (int i = 0; i < LOCKS; i++)
         pthread_mutex_destroy(&blocks->locks[i]);
@@ -228,4 +249,40 @@ void raw_packed_leave(struct raw_blocks *blocks, struct raw_packed *packed)
     left->oldest = (at + 1) % PACKED_MAX;
     pthread_mutex_unlock(&left->lock);
     memory_give(before);
+}
+
+/* ---- rooms ------------------------------------------------------------------------------------------ */
+
+struct raw_room *raw_room_take(struct raw_blocks *blocks, size_t len)
+{
+    struct spare *spare = &blocks->spare;
+    struct raw_room *room = NULL;
+
+    pthread_mutex_lock(&spare->lock);
+    if (spare->count > 0)
+        room = spare->rooms[--spare->count];
+    pthread_mutex_unlock(&spare->lock);
+    if (room && room->size >= len)
+        return room;
+    memory_give(room);
+    const size_t size = len < ROOM_BYTES_MIN ? ROOM_BYTES_MIN : len;
+    room = memory_take(sizeof(*room) + size);
+    if (room)
+        *room = (struct raw_room){ .home = blocks, .size = size };
+    return room;
+}
+
+void raw_room_leave(struct raw_room *room)
+{
+    struct spare *spare = room ? &room->home->spare : NULL;
+
+    if (room && room->size <= ROOM_BYTES_MAX) {
+        pthread_mutex_lock(&spare->lock);
+        if (spare->count < ROOMS_MAX) {
+            spare->rooms[spare->count++] = room;
+            room = NULL;
+        }
+        pthread_mutex_unlock(&spare->lock);
+    }
+    memory_give(room);
 }

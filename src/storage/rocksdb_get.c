@@ -36,19 +36,20 @@ struct version {
     enum sst_kind kind;
     bytes value;
     /* What holds the value: the room, or else the block. */
-    uint8_t *room;
+    struct raw_room *room;
     struct raw_block *block;
 };
 
 static void let_go(const struct version *version)
 {
-    memory_give(version->room);
+    raw_room_leave(version->room);
     raw_block_let_go(version->block);
 }
 
 static void *pin_of(const struct version *version)
 {
-    return version->room ? version->room + PIN_ROOM : (uint8_t *)version->block + PIN_BLOCK;
+    return version->room ? (uint8_t *)version->room + PIN_ROOM
+                         : (uint8_t *)version->block + PIN_BLOCK;
 }
 
 bool raw_value_release(struct storage_value *value)
@@ -56,7 +57,7 @@ bool raw_value_release(struct storage_value *value)
     uint8_t *pin = value->pin;
 
     if ((uintptr_t)pin & PIN_ROOM)
-        memory_give(pin - PIN_ROOM);
+        raw_room_leave((struct raw_room *)(void *)(pin - PIN_ROOM));
     else if ((uintptr_t)pin & PIN_BLOCK)
         raw_block_let_go((struct raw_block *)(void *)(pin - PIN_BLOCK));
     else
@@ -116,7 +117,7 @@ static bool search_part(const struct stored_block *block, unsigned portion, byte
     struct sst_walk walk;
     bytes part;
 
-    if (portion == SORTED_PORTIONS || !sst_content_part(block->stored, out->room, len, &part))
+    if (portion == SORTED_PORTIONS || !sst_content_part(block->stored, out->room->data, len, &part))
         return false;
     sst_walk_part(&walk, part);
     return search(&walk, key, seq, out);
@@ -145,14 +146,14 @@ static bool search_all(const struct stored_block *block, bytes key, uint64_t seq
 {
     bytes content;
 
-    return unpack(block, out->room, &content) && search_content(content, key, seq, out);
+    return unpack(block, out->room->data, &content) && search_content(content, key, seq, out);
 }
 
 /* In a block that nobody has come back to yet. */
-static bool search_once(const struct stored_block *block, unsigned portion, bytes key, uint64_t seq,
-                        struct version *out)
+static bool search_once(struct raw_blocks *blocks, const struct stored_block *block,
+                        unsigned portion, bytes key, uint64_t seq, struct version *out)
 {
-    out->room = memory_take(block->content_len);
+    out->room = raw_room_take(blocks, block->content_len);
     return out->room &&
            (search_part(block, portion, key, seq, out) || search_all(block, key, seq, out));
 }
@@ -186,7 +187,7 @@ static bool search_packed(struct raw_blocks *blocks, const struct sorted *sorted
         return false;
     }
     if (!is_met_again)
-        return search_once(&block, hit->portion, key, seq, out);
+        return search_once(blocks, &block, hit->portion, key, seq, out);
     packed->len = 0;
     return search_and_keep(blocks, packed->id, &block, key, seq, out);
 }

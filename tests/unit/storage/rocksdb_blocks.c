@@ -123,6 +123,38 @@ TEST(blocks, large_ones_are_not_kept)
     raw_blocks_close(blocks);
 }
 
+TEST(blocks, memory_to_unpack_into_is_taken_again_if_it_is_large_enough)
+{
+    enum { USUAL = 4096, LARGER = 10000, LARGE = 60000, MANY = 40 };
+    struct raw_blocks *blocks = raw_blocks_open(1);
+    struct raw_room *rooms[MANY];
+
+    struct raw_room *first = raw_room_take(blocks, USUAL);
+    CHECK(first != NULL);
+    raw_room_leave(first);
+    CHECK(raw_room_take(blocks, USUAL) == first);
+    struct raw_room *second = raw_room_take(blocks, USUAL);
+    CHECK(second != NULL && second != first);
+    raw_room_leave(first);
+    first = raw_room_take(blocks, LARGER);
+    CHECK(first != NULL);
+    memset(first->data, 1, LARGER);
+    raw_room_leave(first);
+    raw_room_leave(second);
+    raw_room_leave(NULL);
+    /* More than are kept, and larger ones than are kept. */
+    for (unsigned i = 0; i < MANY; i++) {
+        rooms[i] = raw_room_take(blocks, i % 2 ? USUAL : LARGE);
+        CHECK(rooms[i] != NULL);
+        memset(rooms[i]->data, (int)i, i % 2 ? USUAL : LARGE);
+    }
+    for (unsigned i = 0; i < MANY; i++)
+        CHECK_EQ(rooms[i]->data[USUAL - 1], i, "");
+    for (unsigned i = 0; i < MANY; i++)
+        raw_room_leave(rooms[i]);
+    raw_blocks_close(blocks);
+}
+
 /* ---- behind gets ------------------------------------------------------------------------------------ */
 
 enum { KEYS = 200 };
