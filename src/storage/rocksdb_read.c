@@ -18,8 +18,9 @@
 enum { GETS_PER_FILL = 4, GETS_PER_LOOK = 1024 };
 
 struct storage_view {
-    struct raw_view raw;                           /* the snapshot, and what long scans share */
-    rocksdb_readoptions_t *options, *pass_options; /* the second keeps nothing in a cache */
+    struct raw_view raw; /* the snapshot, and what long scans share */
+    /* NULL until they are needed; the second keep nothing in a cache */
+    _Atomic(rocksdb_readoptions_t *) options, pass_options;
 };
 
 /* ---- views and gets ------------------------------------------------------------------------------- */
@@ -31,19 +32,24 @@ status rocks_view_open(struct storage *storage, struct storage_view **out)
     if (view == NULL)
         return status_of(OUT_OF_MEMORY, "no memory for a view");
     raw_view_open(rocksdb_of(storage), &view->raw);
-    view->options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(view->options, view->raw.snapshot);
-    view->pass_options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(view->pass_options, view->raw.snapshot);
-    rocksdb_readoptions_set_fill_cache(view->pass_options, 0);
+    atomic_init(&view->options, NULL);
+    atomic_init(&view->pass_options, NULL);
     *out = view;
     return STATUS_OK;
 }
 
+static void drop_options(_Atomic(rocksdb_readoptions_t *) *place)
+{
+    rocksdb_readoptions_t *options = atomic_load_explicit(place, memory_order_acquire);
+
+    if (options != NULL)
+        rocksdb_readoptions_destroy(options);
+}
+
 void rocks_view_close(struct storage *storage, struct storage_view *view)
 {
-    rocksdb_readoptions_destroy(view->pass_options);
-    rocksdb_readoptions_destroy(view->options);
+    drop_options(&view->pass_options);
+    drop_options(&view->options);
     rewrite_release(rocksdb_of(storage), &view->raw);
     raw_view_close(&view->raw);
     memory_give(view);
@@ -69,13 +75,31 @@ static bool fills_cache(struct rocksdb_storage *rocks, enum storage_space space)
            !atomic_load_explicit(&rocks->is_bodies_cache_full, memory_order_relaxed);
 }
 
-static const rocksdb_readoptions_t *get_options(struct rocksdb_storage *rocks,
-                                                const struct storage_view *view,
-                                                enum storage_space space)
+/* Most views are read from files alone. Several threads may read a view. */
+static const rocksdb_readoptions_t *view_options(struct storage_view *view, bool is_filling)
 {
-    if (fills_cache(rocks, space))
-        return view != NULL ? view->options : rocks->read_newest;
-    return view != NULL ? view->pass_options : rocks->pass_newest;
+    _Atomic(rocksdb_readoptions_t *) *place = is_filling ? &view->options : &view->pass_options;
+    rocksdb_readoptions_t *there = atomic_load_explicit(place, memory_order_acquire);
+
+    if (there != NULL)
+        return there;
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(options, view->raw.snapshot);
+    rocksdb_readoptions_set_fill_cache(options, is_filling);
+    if (atomic_compare_exchange_strong(place, &there, options))
+        return options;
+    rocksdb_readoptions_destroy(options);
+    return there;
+}
+
+static const rocksdb_readoptions_t *get_options(struct rocksdb_storage *rocks,
+                                                struct storage_view *view, enum storage_space space)
+{
+    const bool is_filling = fills_cache(rocks, space);
+
+    if (view != NULL)
+        return view_options(view, is_filling);
+    return is_filling ? rocks->read_newest : rocks->pass_newest;
 }
 
 status rocks_get(struct storage *storage, struct storage_view *view, struct row_address where,
@@ -126,18 +150,37 @@ enum scan_position {
 struct rocksdb_scan {
     struct storage_scan base;
     const struct rocksdb_storage *rocks;
-    rocksdb_readoptions_t *options;
-    rocksdb_iterator_t *iterator; /* NULL as long as there is the other */
+    rocksdb_snapshot_t const *snapshot; /* NULL: none */
+    rocksdb_readoptions_t *options;     /* NULL as long as there is no iterator */
+    rocksdb_iterator_t *iterator;       /* NULL as long as there is the other */
     struct raw_scan *raw;
     struct full_key start;
     struct full_key end;
     enum storage_space space;
-    bool is_reverse;
+    bool is_reverse, is_bulk;
     enum scan_position position;
 };
 
+static rocksdb_readoptions_t *scan_options(const struct rocksdb_scan *scan)
+{
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+
+    if (scan->snapshot != NULL)
+        rocksdb_readoptions_set_snapshot(options, scan->snapshot);
+    if (scan->is_bulk) {
+        rocksdb_readoptions_set_fill_cache(options, 0);
+        rocksdb_readoptions_set_readahead_size(options, BULK_READ_BYTES);
+    }
+    rocksdb_readoptions_set_iterate_lower_bound(options, (const char *)scan->start.data,
+                                                scan->start.len);
+    rocksdb_readoptions_set_iterate_upper_bound(options, (const char *)scan->end.data,
+                                                scan->end.len);
+    return options;
+}
+
 static void open_iterator(struct rocksdb_scan *scan)
 {
+    scan->options = scan_options(scan);
     scan->iterator = rocksdb_create_iterator_cf(scan->rocks->db, scan->options,
                                                 scan->rocks->spaces[scan->space]);
 }
@@ -163,17 +206,9 @@ status rocks_scan_open(struct storage *storage, struct storage_view *view, struc
     full_key_make(&scan->start, where.partition, range->start);
     full_key_make_end(&scan->end, where.partition, range->end);
 
-    scan->options = rocksdb_readoptions_create();
-    if (view != NULL)
-        rocksdb_readoptions_set_snapshot(scan->options, view->raw.snapshot);
-    if (range->is_bulk) {
-        rocksdb_readoptions_set_fill_cache(scan->options, 0);
-        rocksdb_readoptions_set_readahead_size(scan->options, BULK_READ_BYTES);
-    }
-    rocksdb_readoptions_set_iterate_lower_bound(scan->options, (const char *)scan->start.data,
-                                                scan->start.len);
-    rocksdb_readoptions_set_iterate_upper_bound(scan->options, (const char *)scan->end.data,
-                                                scan->end.len);
+    scan->is_bulk = range->is_bulk;
+    scan->snapshot = view != NULL ? view->raw.snapshot : NULL;
+    scan->options = NULL;
     scan->space = where.space;
     scan->iterator = NULL;
     scan->raw = NULL;
@@ -293,7 +328,8 @@ void rocks_scan_close(struct storage_scan *base)
     raw_scan_close(scan->raw);
     if (scan->iterator != NULL)
         rocksdb_iter_destroy(scan->iterator);
-    rocksdb_readoptions_destroy(scan->options);
+    if (scan->options != NULL)
+        rocksdb_readoptions_destroy(scan->options);
     full_key_release(&scan->start);
     full_key_release(&scan->end);
     memory_give(scan);
