@@ -146,6 +146,11 @@ bool memo_find(const struct memo *memo, const struct memo_key *key, struct arena
     return is_found;
 }
 
+void memo_expect(const struct memo *memo, uint64_t hash)
+{
+    __builtin_prefetch(&memo->marks[pair_of(memo, hash)]);
+}
+
 bool memo_may_have(const struct memo *memo, uint64_t hash)
 {
     const struct mark *mark = &memo->marks[pair_of(memo, hash)];

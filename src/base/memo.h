@@ -27,6 +27,8 @@ bool memo_find(const struct memo *memo, const struct memo_key *key, struct arena
 bool memo_append(const struct memo *memo, const struct memo_key *key, struct buffer *out);
 /* False: nothing under this hash would be found now. */
 bool memo_may_have(const struct memo *memo, uint64_t hash);
+/* Soon somebody will ask that; the answer is fetched meanwhile. */
+void memo_expect(const struct memo *memo, uint64_t hash);
 void memo_keep(struct memo *memo, const struct memo_key *key, bytes text);
 /* Is it worth keeping something under this hash? It is if there is room, or something of the hash is there, or if it comes a
  * second time: to push out others costs more than most of what is met once will ever give back. */

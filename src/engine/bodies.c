@@ -208,6 +208,13 @@ void bodies_fetch_few(struct bodies *ahead, struct request *request, struct stor
     const struct row_address where = { collection->state->partition, SPACE_BODIES };
     const struct recall *recall = request->engine->recall;
 
+    /* What one get after the other would wait for comes at the same time. */
+    for (size_t i = 0; i < ahead->count; i++) {
+        const struct bodies_row *row = &ahead->rows[i];
+        if (recall)
+            recall_expect_write(recall, collection, row->seq);
+        storage_expect(request->storage, view, where, bytes_of(row->slot, sizeof(row->slot)));
+    }
     for (size_t i = 0; i < ahead->count; i++) {
         const struct bodies_row *row = &ahead->rows[i];
         struct bodies_found *found = &ahead->found[i];

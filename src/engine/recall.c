@@ -130,6 +130,12 @@ bool recall_may_have_write(const struct recall *recall, const struct collection 
     return memo_may_have(recall->rows, key_of_write(collection, seq).words[0]);
 }
 
+void recall_expect_write(const struct recall *recall, const struct collection *collection,
+                         uint64_t seq)
+{
+    memo_expect(recall->rows, key_of_write(collection, seq).words[0]);
+}
+
 void recall_keep_write(struct recall *recall, const struct collection *collection, uint64_t seq,
                        bytes row)
 {

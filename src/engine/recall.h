@@ -38,6 +38,9 @@ bool recall_find_write(const struct recall *recall, const struct collection *col
 /* False: that is surely not here. */
 bool recall_may_have_write(const struct recall *recall, const struct collection *collection,
                            uint64_t seq);
+/* That will be asked soon. */
+void recall_expect_write(const struct recall *recall, const struct collection *collection,
+                         uint64_t seq);
 /* Such a body row, however old; it is kept when it comes a second time. */
 void recall_keep_write(struct recall *recall, const struct collection *collection, uint64_t seq,
                        bytes row);

@@ -75,6 +75,7 @@ static const struct storage_backend rocksdb_backend = {
     .view_open = rocks_view_open,
     .view_close = rocks_view_close,
     .get = rocks_get,
+    .expect = rocks_expect,
     .find_missing = rocks_find_missing,
     .value_release = rocks_value_release,
     .scan_open = rocks_scan_open,

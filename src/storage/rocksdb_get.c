@@ -304,6 +304,18 @@ bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
     return list && get_from(shelf, list, key, view->seq, out);
 }
 
+void raw_expect(struct raw_view *view, bytes key)
+{
+    struct raw_files *list = atomic_load_explicit(&view->files[SPACE_BODIES], memory_order_acquire);
+    const size_t behind = list ? file_behind(list, key) : 0;
+    const struct sorted *sorted = behind > 0 ? atomic_load_explicit(&list->files[behind - 1].sorted,
+                                                                    memory_order_acquire)
+                                             : NULL;
+
+    if (sorted)
+        sorted_expect(sorted, key);
+}
+
 bool raw_get_newest(struct rocksdb_storage *rocks, bytes key, struct storage_value *out)
 {
     struct raw_shelf *shelf = &rocks->shelves[SPACE_BODIES];

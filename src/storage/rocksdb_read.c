@@ -129,6 +129,19 @@ status rocks_get(struct storage *storage, struct storage_view *view, struct row_
     return STATUS_OK;
 }
 
+void rocks_expect(struct storage *storage, struct storage_view *view, struct row_address where,
+                  bytes key)
+{
+    struct full_key full;
+
+    (void)storage;
+    if (view == NULL || where.space != SPACE_BODIES)
+        return;
+    full_key_make(&full, where.partition, key);
+    raw_expect(&view->raw, full_key_bytes(&full));
+    full_key_release(&full);
+}
+
 void rocks_value_release(struct storage *storage, struct storage_value *value)
 {
     (void)storage;

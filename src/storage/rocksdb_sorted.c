@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RANGES_MAX = 64, RUNS_MAX = 32 };
+enum { RANGES_MAX = 64, RUNS_MAX = 32, NEAR = 6 /* blocks around a place that was computed */ };
 
 struct sorted_range {
     bytes start, end;
@@ -239,7 +239,7 @@ static uint32_t step_from(const struct sorted_run *run, uint32_t at, double bloc
 static bool find_spot(const struct sorted_spot *spots, const struct sorted_run *run,
                       uint32_t number, uint32_t *out)
 {
-    enum { TRIES = 3, NEAR = 6 };
+    enum { TRIES = 3 };
     uint32_t at = step_from(run, run->begin, number * run->blocks_per_number);
 
     for (int i = 0; i < TRIES; i++) {
@@ -269,21 +269,31 @@ static unsigned portion_between(uint32_t before, uint32_t number, uint32_t last)
     return portion < SORTED_PORTIONS ? (unsigned)portion : SORTED_PORTIONS;
 }
 
+/* Where the number is counted, and how far from its first one. NULL: it has to be found in another way. */
+static const struct sorted_run *find_run(const struct sorted *sorted, bytes key, uint32_t *number)
+{
+    const struct sorted_run *run = sorted->runs, *end = run + sorted->run_count;
+    struct numbered parts;
+
+    if (sorted->run_count == 0 || key.len != sorted->key_len || !part_key(sorted, key, &parts))
+        return NULL;
+    while (run < end && run->front != parts.front)
+        run++;
+    if (run == end || parts.number < run->first || parts.number - run->first > UINT32_MAX)
+        return NULL;
+    *number = (uint32_t)(parts.number - run->first);
+    return run;
+}
+
 /* False: it has to be found in another way. */
 static bool find_by_number(const struct sorted *sorted, bytes key, struct sorted_hit *out)
 {
     const struct sorted_spot *spots = sorted->spots;
-    const struct sorted_run *run = sorted->runs, *end = run + sorted->run_count;
-    struct numbered parts;
-    uint32_t at;
+    uint32_t at, number;
 
-    if (sorted->run_count == 0 || key.len != sorted->key_len || !part_key(sorted, key, &parts))
+    const struct sorted_run *run = find_run(sorted, key, &number);
+    if (!run)
         return false;
-    while (run < end && run->front != parts.front)
-        run++;
-    if (run == end || parts.number < run->first || parts.number - run->first > UINT32_MAX)
-        return false;
-    const uint32_t number = (uint32_t)(parts.number - run->first);
     if (!find_spot(spots, run, number, &at) || at == run->end)
         return false;
     out->place.offset = spots[at].offset;
@@ -358,6 +368,20 @@ static unsigned portion_of(const struct sorted *sorted, uint32_t at, const uint6
     const uint64_t span = (last[half] - before[half]) / SORTED_PORTIONS + 1;
     const uint64_t portion = (head[half] - before[half]) / span + MARGIN;
     return portion < SORTED_PORTIONS ? (unsigned)portion : SORTED_PORTIONS;
+}
+
+void sorted_expect(const struct sorted *sorted, bytes key)
+{
+    uint32_t number;
+
+    if (!bytes_starts_with(key, sorted->prefix))
+        return;
+    const struct sorted_run *run = find_run(sorted, key, &number);
+    if (!run)
+        return;
+    const uint32_t at = step_from(run, run->begin, number * run->blocks_per_number);
+    __builtin_prefetch(&sorted->spots[at > NEAR ? at - NEAR : 0]);
+    __builtin_prefetch(&sorted->spots[run->end - at > NEAR ? at + NEAR : run->end]);
 }
 
 bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out)

@@ -65,6 +65,8 @@ struct sorted_hit {
 };
 enum { SORTED_PORTIONS = 256 };
 bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out);
+/* That will be asked soon: what it looks at is fetched from memory meanwhile. */
+void sorted_expect(const struct sorted *sorted, bytes key);
 /* The first block that may hold `key` or what comes behind it, by its number; how many there are if there is none. False if
  * that cannot be told. */
 bool sorted_seek(const struct sorted *sorted, bytes key, uint32_t *out);

@@ -69,6 +69,15 @@ status storage_get(struct storage *storage, struct storage_view *view, struct ro
     return storage->backend->get(storage, view, where, key, out);
 }
 
+void storage_expect(struct storage *storage, struct storage_view *view, struct row_address where,
+                    bytes key)
+{
+    check_address(where);
+    check_key(key);
+    if (storage->backend->expect)
+        storage->backend->expect(storage, view, where, key);
+}
+
 void storage_find_missing(struct storage *storage, struct row_address where, const bytes *keys,
                           size_t count, struct arena *arena, bool *is_missing_out)
 {

@@ -23,6 +23,8 @@ TEST(memo, finds_what_was_kept_under_the_very_key)
     bytes found;
 
     CHECK(!memo_find(memo, &key, arena, &found));
+    memo_expect(memo, key.words[0]);
+    CHECK(!memo_may_have(memo, key.words[0]));
     memo_keep(memo, &key, BYTES_LITERAL("temperature"));
     CHECK(memo_find(memo, &key, arena, &found));
     CHECK_BYTES(found, BYTES_LITERAL("temperature"), "");

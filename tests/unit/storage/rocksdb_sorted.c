@@ -82,6 +82,7 @@ TEST(storage, rocksdb_documents_are_found_in_files_however_their_numbers_are_spr
         for (unsigned n = 0; n < NUMBERED + 100; n++) {
             spread_key(r, n % NUMBERED * 7 % NUMBERED, key);
             full_key_make(&full, 7, bytes_of_text(key));
+            raw_expect((struct raw_view *)view, full_key_bytes(&full));
             if (raw_get(rocksdb_of(f.storage), (struct raw_view *)view, full_key_bytes(&full),
                         &got)) {
                 snprintf(value, sizeof(value), "%06u", n % NUMBERED * 7 % NUMBERED);
