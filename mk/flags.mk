@@ -6,7 +6,7 @@ CLANG ?= clang
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I.
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wswitch-enum -Wno-format-zero-length -Werror
 CFLAGS := -std=c17 -g -pthread -fno-omit-frame-pointer $(WARNINGS)
-# For the one file in C++ (src/storage/rocksdb_memtable.cc).
+# For the two files in C++ (src/storage/rocksdb_memtable.cc, rocksdb_filling.cc).
 CXXFLAGS := $(subst -std=c17,-std=c++17 -fno-exceptions,$(CFLAGS))
 DEPFLAGS = -MMD -MP
 
@@ -43,11 +43,13 @@ LDLIBS := $(PKG_LIBS) -lhttp_parser -lstemmer -lsnappy -lzstd -llz4 -lxxhash -lz
 ROCKSDB_SHARED := -lrocksdb -l:libstdc++.so.6
 # Functions of which the program has its own, which the loader then gives to the library as well: its checksum
 # (src/storage/rocksdb_crc.c), the call by which it removes files (src/storage/rocksdb_unlink.c) and that by which it rewrites files when a
-# snapshot is released (src/storage/rocksdb_rewrite.c), and that by which it hashes what it reads from its log
-# (src/storage/rocksdb_memtable.cc). The linker exports a name that the library asks for;
-# tests/unit/storage/replaced.c tells when the library does not ask any more. Not under the sanitizers, which cannot tell what
-# the library has ordered by its own means.
+# snapshot is released (src/storage/rocksdb_rewrite.c), that by which it hashes what it reads from its log and that by which it fills its
+# memory tables (src/storage/rocksdb_filling.cc), and the one by which it syncs (src/storage/rocksdb_sync.c). The linker exports a name
+# that the library asks for; tests/unit/storage/replaced.c tells when the library does not ask any more. Not under the sanitizers, which
+# cannot tell what the library has ordered by its own means.
 ROCKSDB_REPLACED := _ZN7rocksdb6crc32c6ExtendEjPKcm=rocksdb_crc_extend unlink=rocksdb_unlink \
+    fdatasync=rocksdb_fdatasync \
+    _ZN7rocksdb18WriteBatchInternal10InsertIntoERNS_11WriteThread10WriteGroupEmPNS_21ColumnFamilyMemTablesEPNS_14FlushSchedulerEPNS_20TrimHistorySchedulerEbmPNS_2DBEbbb=rocksdb_fill_tables \
     _ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm=rocksdb_update_oldest \
     _ZN7rocksdb18WriteBatchInternal20UpdateProtectionInfoEPNS_10WriteBatchEmPm=rocksdb_leave_unhashed
 # All addresses are looked up at the start, and those inside the program are listed in short.

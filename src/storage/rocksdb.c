@@ -15,6 +15,7 @@
 #include "storage/rocksdb_log.h"
 #include "storage/rocksdb_memtable.h"
 #include "storage/rocksdb_raw.h"
+#include "storage/rocksdb_sync.h"
 #include "storage/rocksdb_trash.h"
 
 /* RocksDB insists on a family called default. Names are stored. */
@@ -50,6 +51,7 @@ static void rocks_close(struct storage *storage)
     struct rocksdb_storage *rocks = rocksdb_of(storage);
 
     trash_stop(rocks);
+    sync_end(rocks);
     if (rocks->db != NULL) {
         for (int i = 0; i < SPACE_COUNT; i++)
             rocksdb_column_family_handle_destroy(rocks->spaces[i]);
@@ -119,6 +121,7 @@ static struct rocksdb_storage *rocks_make(const struct storage_options *options)
     for (int i = 0; i < SPACE_COUNT; i++)
         raw_shelf_open(&rocks->shelves[i], rocks, (enum storage_space)i);
     ahead_begin(rocks);
+    sync_begin(rocks);
     pthread_mutex_init(&rocks->trash.lock, NULL);
     atomic_store(&rocks->sweeps_running, 0);
     rocks->path = memory_take(path_size);

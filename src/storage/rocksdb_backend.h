@@ -13,8 +13,10 @@
  *     rocksdb_write.c     batches and commits
  *     rocksdb_steps.c     what a batch does, in the order of keys
  *     rocksdb_memtable.cc where RocksDB keeps rows until they are flushed, in C++
+ *     rocksdb_filling.cc  what RocksDB calls to fill them
  *     rocksdb_log.c       what a process left in the log
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
+ *     rocksdb_sync.c      the sync of a large commit, beside the filling of the memory tables
  *     rocksdb_space.c     giving space back, and how much there is
  *     rocksdb_trash.c     files leave the disk in the background (rocksdb_unlink.c)
  *     rocksdb_copy.c      a second database from the files of the first */
@@ -29,6 +31,28 @@
 #include "storage/full_key.h"
 #include "storage/rocksdb_blocks.h"
 #include "storage/rocksdb_files.h"
+
+/* What is read if a sync has failed, see rocksdb_sync.c. */
+struct sound_state {
+    const rocksdb_snapshot_t *snapshot;
+    uint64_t seq; /* of the last commit that it shows */
+    rocksdb_readoptions_t *options;
+};
+
+enum sync_stage { SYNC_IDLE, SYNC_ASKED, SYNC_DONE, SYNC_ENDS };
+
+struct log_sync {
+    pthread_t thread;
+    bool has_thread, is_under_way;
+    int (*call)(int file); /* fdatasync() but in tests */
+    size_t least_bytes;    /* of a commit whose sync goes to the thread */
+    pthread_mutex_t lock;  /* guards the next two */
+    pthread_cond_t changed;
+    enum sync_stage stage;
+    int file, error; /* of whoever has the turn by `stage` */
+    struct sound_state sound_state;
+    _Atomic(const struct sound_state *) sound; /* NULL until a sync fails */
+};
 
 struct rocksdb_storage {
     struct storage base;
@@ -54,6 +78,7 @@ struct rocksdb_storage {
     /* Held by the committing thread from the zeros to the end of the commit that they are for. */
     pthread_mutex_t ahead_lock;
     int copies_running; /* ahead_lock; no zeros meanwhile */
+    struct log_sync sync;
     /* Files that were dropped, see rocksdb_trash.c; does not change while the database is open, but for the atomic one. */
     struct {
         pthread_t thread;

@@ -1,9 +1,8 @@
 /* RocksDB, memory tables: the rows of a commit in order, until they are flushed to a file.
  *
- * RocksDB lets its users bring memory tables of their own; this is the only file in C++, because that door has no other
- * shape. Its own table is a skip list that any number of threads may write, and Debian builds it with assertions: three
- * comparisons for each step of a search and four for each level after every row, half of the instructions of an insert of
- * a thousand documents. Here one thread writes at a time (the commit queue, or the replay of the log), many read.
+ * RocksDB lets its users bring memory tables of their own; this is in C++, because that door has no other shape. Its own
+ * table is a skip list that any number of threads may write, and Debian builds it with assertions: three comparisons for each
+ * step of a search and four for each level after every row, half of the instructions of an insert of a thousand documents. Here one thread writes at a time (the commit queue, or the replay of the log), many read.
  *
  * A skip list: every row has a link to the next row, every second also one over about two rows, and so on. Rows come sorted
  * (rocksdb_steps.c), so the table remembers the path to the last one (the finger): a search climbs it only as far as it has
@@ -31,8 +30,6 @@
 
 #include <rocksdb/memtablerep.h>
 #include <rocksdb/options.h>
-#include <rocksdb/status.h>
-#include <rocksdb/write_batch.h>
 
 #include <algorithm>
 #include <atomic>
@@ -689,21 +686,6 @@ inline rocksdb::Options &options_of(rocksdb_options_t *options)
     return *reinterpret_cast<rocksdb::Options *>(options);
 }
 } // namespace
-
-/* ---- rows from the log ----------------------------------------------------------------------------- */
-
-/* RocksDB hashes each batch of the log twice when it is read again, and each row of it twice on its way into a table, to find
- * out whether the memory changed in between. No commit does that (protection_bytes_per_key is 0); the log has a checksum,
- * which was compared just before, and the blocks of the file that the rows go to have one, too. So nothing is hashed here:
- * what the program has under that name comes first for the loader (mk/flags.mk). Under the sanitizers the library goes on. */
-rocksdb::Status leave_unhashed(rocksdb::WriteBatch *batch, size_t bytes_per_key,
-                               uint64_t *sum) __asm__("rocksdb_leave_unhashed");
-
-rocksdb::Status leave_unhashed(rocksdb::WriteBatch * /*batch*/, size_t /*bytes_per_key*/,
-                               uint64_t * /*sum*/)
-{
-    return rocksdb::Status::OK();
-}
 
 void rocksdb_memtable_choose(rocksdb_options_t *options)
 {

@@ -100,6 +100,7 @@ static void ask(struct rocksdb_storage *rocks, enum storage_space space, struct 
         question->keys[i] = (const char *)question->wanted[i].key.data;
         question->lens[i] = question->wanted[i].key.len;
     }
+    /* Whatever comes of it cannot be written any more if a sync has failed. */
     rocksdb_batched_multi_get_cf(rocks->db, rocks->read_newest, rocks->spaces[space], count,
                                  question->keys, question->lens, question->values, question->errors,
                                  true);

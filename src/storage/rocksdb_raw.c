@@ -23,6 +23,7 @@
  * Threads: any; a scan belongs to one at a time. */
 #include "storage/rocksdb_raw.h"
 
+#include "storage/rocksdb_sync.h"
 #include "storage/rocksdb_table.h"
 
 enum {
@@ -48,6 +49,14 @@ void raw_view_open(struct rocksdb_storage *rocks, struct raw_view *view)
         view->seq = rocksdb_get_latest_sequence_number(rocks->db);
         view->snapshot = rocksdb_create_snapshot(rocks->db);
         view->has_seq = view->seq == rocksdb_get_latest_sequence_number(rocks->db);
+    }
+    /* Behind the snapshot, which else may be of the moment after a sync has failed. */
+    const struct sound_state *sound = sync_sound_state(rocks);
+    if (sound) {
+        rocksdb_release_snapshot(rocks->db, view->snapshot);
+        view->snapshot = sound->snapshot;
+        view->seq = sound->seq;
+        view->has_seq = view->is_sound_state = true;
     }
 }
 

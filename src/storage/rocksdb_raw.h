@@ -9,6 +9,7 @@ struct raw_view {
     rocksdb_snapshot_t const *snapshot;
     uint64_t seq;                                   /* of the last commit that it shows */
     bool has_seq;                                   /* else it cannot be read this way */
+    bool is_sound_state;                            /* of rocksdb_sync.c, who owns the snapshot */
     uint64_t ranges_deleted;                        /* as it was when it was opened */
     _Atomic(struct raw_files *) files[SPACE_COUNT]; /* NULL until they are needed */
 };

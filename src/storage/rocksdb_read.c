@@ -11,6 +11,7 @@
  * Threads: any; a scan belongs to one thread at a time. */
 #include "storage/rocksdb_raw.h"
 #include "storage/rocksdb_rewrite.h"
+#include "storage/rocksdb_sync.h"
 
 /* When the cache of bodies is full, a block that comes in pushes another one out, and both cost more than to read the
  * block. Where documents are read at random among many, none of it pays; so only one of so many gets fills the
@@ -102,23 +103,25 @@ static const rocksdb_readoptions_t *get_options(struct rocksdb_storage *rocks,
     return is_filling ? rocks->read_newest : rocks->pass_newest;
 }
 
-status rocks_get(struct storage *storage, struct storage_view *view, struct row_address where,
-                 bytes key, struct storage_value *out)
+/* `sound` counts where there is no view; NULL: the newest state. */
+static status get(struct rocksdb_storage *rocks, struct storage_view *view,
+                  const struct sound_state *sound, struct row_address where, bytes key,
+                  struct storage_value *out)
 {
-    struct rocksdb_storage *rocks = rocksdb_of(storage);
     struct full_key full;
     char *error = NULL;
 
     full_key_make(&full, where.partition, key);
     if (where.space == SPACE_BODIES &&
         (view != NULL ? raw_get(rocks, &view->raw, full_key_bytes(&full), out)
-                      : raw_get_newest(rocks, full_key_bytes(&full), out))) {
+                      : sound == NULL && raw_get_newest(rocks, full_key_bytes(&full), out))) {
         full_key_release(&full);
         return STATUS_OK;
     }
     rocksdb_pinnableslice_t *pin = rocksdb_get_pinned_cf(
-        rocks->db, get_options(rocks, view, where.space), rocks->spaces[where.space],
-        (const char *)full.data, full.len, &error);
+        rocks->db,
+        view == NULL && sound != NULL ? sound->options : get_options(rocks, view, where.space),
+        rocks->spaces[where.space], (const char *)full.data, full.len, &error);
     full_key_release(&full);
     if (error != NULL)
         return rocksdb_failure(rocks, "get", error);
@@ -127,6 +130,20 @@ status rocks_get(struct storage *storage, struct storage_view *view, struct row_
     out->value.data = (const uint8_t *)rocksdb_pinnableslice_value(pin, &out->value.len);
     out->pin = pin;
     return STATUS_OK;
+}
+
+status rocks_get(struct storage *storage, struct storage_view *view, struct row_address where,
+                 bytes key, struct storage_value *out)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    const struct sound_state *sound = sync_sound_state(rocks);
+    const status s = get(rocks, view, sound, where, key, out);
+
+    if (view != NULL || sound == sync_sound_state(rocks))
+        return s;
+    if (s.code == OK)
+        rocks_value_release(storage, out);
+    return get(rocks, view, sync_sound_state(rocks), where, key, out);
 }
 
 void rocks_expect(struct storage *storage, struct storage_view *view, struct row_address where,
@@ -219,8 +236,10 @@ status rocks_scan_open(struct storage *storage, struct storage_view *view, struc
     full_key_make(&scan->start, where.partition, range->start);
     full_key_make_end(&scan->end, where.partition, range->end);
 
+    /* Who scans without a view does so to write. */
+    const struct sound_state *sound = sync_sound_state(rocks);
     scan->is_bulk = range->is_bulk;
-    scan->snapshot = view != NULL ? view->raw.snapshot : NULL;
+    scan->snapshot = view != NULL ? view->raw.snapshot : sound != NULL ? sound->snapshot : NULL;
     scan->options = NULL;
     scan->space = where.space;
     scan->iterator = NULL;

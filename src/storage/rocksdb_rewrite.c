@@ -81,6 +81,8 @@ static uint64_t find_oldest(struct rocksdb_storage *rocks)
 
 void rewrite_release(struct rocksdb_storage *rocks, const struct raw_view *view)
 {
+    if (view->is_sound_state)
+        return;
     if (rewrite_is_worth(rocks, view))
         owe(rocks);
     uint64_t owed = atomic_load(&rocks->rewrite_owed);

@@ -2,7 +2,7 @@
  *
  * A batch keeps its steps until the commit, which hands them over to RocksDB in the order of keys. It is written with a sync, by one caller at a time.
  *
- * A write that fails: RocksDB has not shown it to readers, but it may have reached the log and come
+ * A write that fails: nobody was shown it (RocksDB shows it last, see also rocksdb_sync.c), but it may have reached the log and come
  * back at the next start, so the answer is UNKNOWN_RESULT. From then on nothing more is written, even
  * if RocksDB would: commits are refused (IO_ERROR: surely not written) until the server was reopened.
  *
@@ -11,6 +11,7 @@
 #include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_raw.h"
 #include "storage/rocksdb_steps.h"
+#include "storage/rocksdb_sync.h"
 
 struct storage_batch {
     struct steps steps;
@@ -218,10 +219,12 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
     note_rows(rocks, batch);
     ahead_prepare(rocks, rocks_batch_bytes(storage, batch));
     steps_hand_over(&batch->steps, rocks, batch->writes);
+    sync_commit_begin(rocks, rocks_batch_bytes(storage, batch));
     rocksdb_write(rocks->db, rocks->write_synced, batch->writes, &error);
+    const int sync_error = sync_commit_end(rocks);
     ahead_committed(rocks);
     rocksdb_writebatch_clear(batch->writes);
-    if (error == NULL) {
+    if (error == NULL && sync_error == 0) {
         note_done(rocks, batch);
         return STATUS_OK;
     }
@@ -229,7 +232,7 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
     const status s = status_fail(arena, UNKNOWN_RESULT,
                                  "writing to %s failed: %s; free space or mend the disk, then "
                                  "restart the server",
-                                 rocks->path, error);
+                                 rocks->path, error != NULL ? error : strerror(sync_error));
     rocksdb_free(error);
     return s;
 }

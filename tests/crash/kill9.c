@@ -316,6 +316,7 @@ _Noreturn static void run_writer(const char *path, const struct ledger *ledger, 
     world_prepare_at(&writer.w, path);
     writer.w.is_threaded = seed % 2;
     writer.w.mark_worth_bytes = seed / 2 % 2;
+    writer.w.are_syncs_beside = seed / 4 % 2;
     atomic_store(&writer.w.time.wall, ledger->now_ms);
     CHECK_OK(world_start(&writer.w));
     open_collections(&writer.w);

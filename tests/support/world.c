@@ -8,6 +8,7 @@
 
 #include "engine/row.h"
 #include "query/query.h"
+#include "storage/rocksdb_backend.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,6 +68,8 @@ static status open_rows(struct world *w)
     if (w->backing == ON_ROCKSDB) {
         options.sweeper = engine_sweeper(w->sweep);
         TRY(storage_open_rocksdb(&options, w->arena, &inner));
+        if (w->are_syncs_beside)
+            rocksdb_of(inner)->sync.least_bytes = 0;
         w->kept = kept_storage_open(inner, false);
         return STATUS_OK;
     }

@@ -50,6 +50,7 @@ struct world {
     uint64_t sift_alone;
     int64_t transaction_held_bytes;
     uint64_t mark_worth_bytes; /* of the engine's options; set before a start */
+    bool are_syncs_beside;     /* those of small commits too; set before a start on RocksDB */
     char path[PATH_MAX];
 };
 

@@ -1,0 +1,188 @@
+/* RocksDB, sync: the log of a large commit goes to the disk while its rows go to the memory tables.
+ *
+ * RocksDB writes a commit to its log, syncs the log, puts the rows into the memory tables and then shows them to readers, one
+ * behind the other. Of a commit of five hundred documents the sync and the tables take about as long as each other, one on the
+ * disk and one on the processor. So the sync of such a commit runs on a thread of its own, and the committing one waits for
+ * it when all rows are in the tables: before anybody can see them. For a few documents waking a thread takes longer than what it
+ * spares, and their syncs are short anyway (rocksdb_ahead.c).
+ *
+ *     commit_begin   log written: fdatasync()   rows in the tables   shown   commit_end
+ *     committing ----------o------------------------------o============o-----------o---->
+ *     syncing              '------------- disk -----------'
+ *
+ * RocksDB knows nothing of it. The program has an fdatasync() of its own and stands between RocksDB and the function that fills
+ * the tables (mk/flags.mk), and what the program has comes first for the loader. Under the sanitizers the library goes on syncing by itself.
+ *
+ * A sync that fails. RocksDB would show the rows nevertheless, because it takes the log for synced. So before it does, a snapshot of what was
+ * shown until then is taken, and from there on everybody reads that one: see sync_sound_state(). The commit is answered like any other that has
+ * failed (rocksdb_write.c), and nothing more is written.
+ *
+ * Keeps: what is shown is on the disk. One sync at a time; a second file that RocksDB syncs for the same commit (the log before, when it has just begun
+ * another one) is synced on the committing thread.
+ * Threads: `lock` guards what the two threads tell each other; the rest of `sync` is the committing thread's, but for the sound state, which
+ * is written once. */
+#include "storage/rocksdb_sync.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "storage/rocksdb_replaced.h"
+
+/* Where rocksdb_ahead.c leaves off. */
+enum { LEAST_BYTES = 128 << 10 };
+
+/* tidy: global because RocksDB calls by name, on the thread that is inside of one of our calls. NULL: not in a large commit. */
+static _Thread_local struct rocksdb_storage *committing;
+
+typedef int sync_function(int file);
+
+static int sync_really(int file)
+{
+    /* tidy: global because looking it up is not free, and always finds the same. */
+    static _Atomic(sync_function *) found;
+    sync_function *next = atomic_load_explicit(&found, memory_order_relaxed);
+
+    if (next == NULL) {
+        next = (sync_function *)dlsym(RTLD_NEXT, ROCKSDB_NAME_OF_FDATASYNC);
+        ASSERT(next != NULL);
+        atomic_store_explicit(&found, next, memory_order_relaxed);
+    }
+    return next(file);
+}
+
+/* ---- the thread that syncs --------------------------------------------------------------------------- */
+
+static void *run(void *argument)
+{
+    struct log_sync *sync = argument;
+
+    pthread_mutex_lock(&sync->lock);
+    while (sync->stage != SYNC_ENDS) {
+        if (sync->stage != SYNC_ASKED) {
+            pthread_cond_wait(&sync->changed, &sync->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&sync->lock);
+        const int error = sync->call(sync->file) == 0 ? 0 : errno;
+        pthread_mutex_lock(&sync->lock);
+        sync->error = error;
+        sync->stage = SYNC_DONE;
+        pthread_cond_broadcast(&sync->changed);
+    }
+    pthread_mutex_unlock(&sync->lock);
+    return NULL;
+}
+
+static void tell(struct log_sync *sync, enum sync_stage stage)
+{
+    pthread_mutex_lock(&sync->lock);
+    sync->stage = stage;
+    pthread_cond_broadcast(&sync->changed);
+    pthread_mutex_unlock(&sync->lock);
+}
+
+/* The first large commit makes it. */
+static bool has_thread(struct log_sync *sync)
+{
+    if (!sync->has_thread)
+        sync->has_thread = pthread_create(&sync->thread, NULL, run, sync) == 0;
+    return sync->has_thread;
+}
+
+void sync_begin(struct rocksdb_storage *rocks)
+{
+    pthread_mutex_init(&rocks->sync.lock, NULL);
+    pthread_cond_init(&rocks->sync.changed, NULL);
+    rocks->sync.call = sync_really;
+    rocks->sync.least_bytes = LEAST_BYTES;
+}
+
+void sync_end(struct rocksdb_storage *rocks)
+{
+    struct log_sync *sync = &rocks->sync;
+    const struct sound_state *sound = atomic_load(&sync->sound);
+
+    if (sync->has_thread) {
+        tell(sync, SYNC_ENDS);
+        pthread_join(sync->thread, NULL);
+    }
+    if (sound != NULL) {
+        rocksdb_readoptions_destroy(sound->options);
+        rocksdb_release_snapshot(rocks->db, sound->snapshot);
+    }
+    pthread_cond_destroy(&sync->changed);
+    pthread_mutex_destroy(&sync->lock);
+}
+
+/* ---- a commit ---------------------------------------------------------------------------------------- */
+
+void sync_commit_begin(struct rocksdb_storage *rocks, size_t size)
+{
+    struct log_sync *sync = &rocks->sync;
+
+    ASSERT(committing == NULL);
+    sync->error = 0;
+    if (size >= sync->least_bytes && has_thread(sync))
+        committing = rocks;
+}
+
+/* Instead of the library's and ours. */
+int rocksdb_fdatasync(int file)
+{
+    if (committing == NULL || committing->sync.is_under_way)
+        return sync_really(file);
+    committing->sync.file = file;
+    committing->sync.is_under_way = true;
+    tell(&committing->sync, SYNC_ASKED);
+    return 0;
+}
+
+/* RocksDB is about to show what was not synced. */
+static void keep_sound(struct rocksdb_storage *rocks)
+{
+    struct sound_state *sound = &rocks->sync.sound_state;
+
+    sound->seq = rocksdb_get_latest_sequence_number(rocks->db);
+    sound->snapshot = rocksdb_create_snapshot(rocks->db);
+    sound->options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(sound->options, sound->snapshot);
+    atomic_store(&rocks->sync.sound, sound);
+    atomic_store(&rocks->is_failed, true);
+}
+
+static void wait_until_synced(struct rocksdb_storage *rocks)
+{
+    struct log_sync *sync = &rocks->sync;
+
+    if (!sync->is_under_way)
+        return;
+    pthread_mutex_lock(&sync->lock);
+    while (sync->stage != SYNC_DONE)
+        pthread_cond_wait(&sync->changed, &sync->lock);
+    sync->stage = SYNC_IDLE;
+    pthread_mutex_unlock(&sync->lock);
+    sync->is_under_way = false;
+    if (sync->error != 0)
+        keep_sound(rocks);
+}
+
+void rocksdb_rows_are_in(void)
+{
+    if (committing != NULL)
+        wait_until_synced(committing);
+}
+
+int sync_commit_end(struct rocksdb_storage *rocks)
+{
+    if (committing != NULL)
+        wait_until_synced(committing); /* where something else has failed meanwhile */
+    committing = NULL;
+    return rocks->sync.error;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------- */
+
+const struct sound_state *sync_sound_state(struct rocksdb_storage *rocks)
+{
+    return atomic_load_explicit(&rocks->sync.sound, memory_order_acquire);
+}

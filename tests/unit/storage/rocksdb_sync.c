@@ -1,0 +1,249 @@
+/* Tests of commits whose sync runs beside the filling of the memory tables: nothing is shown before it is on the disk, and never
+ * if it cannot get there. */
+#include "storage/rocksdb_sync.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "storage/rocksdb_replaced.h"
+#include "tests/unit/storage/fixture.h"
+
+enum { ROWS = 400, VALUE_BYTES = 500, LOOKS = 4000 };
+
+/* tidy: global because a sync is told nothing but the file; one test at a time. */
+static struct {
+    struct fixture *fixture;
+    _Atomic int calls;
+    int shown; /* how often a row was there before it was on the disk */
+} watched;
+
+static struct log_sync *sync_of(struct fixture *f)
+{
+    return &rocksdb_of(f->storage)->sync;
+}
+
+/* Under the sanitizers the library syncs by itself (mk/flags.mk). */
+static bool is_replaced(void)
+{
+    return dlsym(RTLD_DEFAULT, ROCKSDB_NAME_OF_FDATASYNC) == (void *)rocksdb_fdatasync;
+}
+
+static void open_watched(struct fixture *f, int (*call)(int file))
+{
+    fixture_open(f, FIXTURE_ROCKSDB);
+    watched.fixture = f;
+    atomic_store(&watched.calls, 0);
+    watched.shown = 0;
+    sync_of(f)->call = call;
+}
+
+/* More than enough for the thread, unless `rows` are few. */
+static void put_rows(struct fixture *f, enum storage_space space, const char *prefix, unsigned rows)
+{
+    char key[32], value[VALUE_BYTES];
+
+    memset(value, 'v', sizeof(value));
+    value[sizeof(value) - 1] = '\0';
+    for (unsigned i = 0; i < rows; i++) {
+        snprintf(key, sizeof(key), "%s%05u", prefix, i);
+        fixture_put(f, fixture_at(space), key, value);
+    }
+}
+
+static bool is_there(struct fixture *f, enum storage_space space, const char *key)
+{
+    struct storage_value value;
+    const status s = storage_get(f->storage, NULL, fixture_at(space), bytes_of(key, strlen(key)),
+                                 &value);
+
+    if (s.code == OK)
+        storage_value_release(f->storage, &value);
+    return s.code == OK;
+}
+
+static status commit(struct fixture *f)
+{
+    size_t conflict;
+    const status s = storage_commit(f->storage, f->batch, NULL, 0, f->arena, &conflict);
+
+    storage_batch_clear(f->storage, f->batch);
+    return s;
+}
+
+/* ---- a sync that looks around ------------------------------------------------------------------------ */
+
+static int look_and_sync(int file)
+{
+    for (int i = 0; i < LOOKS; i++)
+        watched.shown += is_there(watched.fixture, SPACE_ROWS, "new00000") ||
+                         is_there(watched.fixture, SPACE_BODIES, "new00000");
+    atomic_fetch_add(&watched.calls, 1);
+    return fdatasync(file);
+}
+
+TEST(storage, rocksdb_rows_of_a_large_commit_are_shown_when_its_log_is_on_the_disk)
+{
+    struct fixture f;
+
+    open_watched(&f, look_and_sync);
+    put_rows(&f, SPACE_ROWS, "new", ROWS);
+    put_rows(&f, SPACE_BODIES, "new", ROWS);
+    CHECK_OK(commit(&f));
+    CHECK_EQ(watched.shown, 0, "");
+    CHECK_EQ(atomic_load(&watched.calls), is_replaced() ? 1 : 0, "");
+    CHECK(is_there(&f, SPACE_ROWS, "new00000"));
+    CHECK(is_there(&f, SPACE_BODIES, "new00399"));
+    fixture_reopen(&f);
+    CHECK(is_there(&f, SPACE_ROWS, "new00399"));
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_small_commits_are_synced_on_the_thread_that_commits)
+{
+    struct fixture f;
+
+    open_watched(&f, look_and_sync);
+    put_rows(&f, SPACE_ROWS, "new", 10);
+    CHECK_OK(commit(&f));
+    CHECK_EQ(atomic_load(&watched.calls), 0, "");
+    CHECK(!sync_of(&f)->has_thread);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_large_commits_follow_each_other_while_tables_are_flushed)
+{
+    struct fixture f;
+    char prefix[16];
+
+    open_watched(&f, look_and_sync);
+    for (int i = 0; i < 40; i++) {
+        snprintf(prefix, sizeof(prefix), "p%02d", i);
+        put_rows(&f, i % 2 ? SPACE_ROWS : SPACE_BODIES, prefix, ROWS);
+        CHECK_OK(commit(&f));
+        if (i % 7 == 3) /* begins another log */
+            fixture_flush(&f, i % 2 ? SPACE_ROWS : SPACE_BODIES);
+    }
+    CHECK_EQ(atomic_load(&watched.calls), is_replaced() ? 40 : 0, "");
+    fixture_reopen(&f);
+    for (int i = 0; i < 40; i++) {
+        snprintf(prefix, sizeof(prefix), "p%02d00399", i);
+        CHECK(is_there(&f, i % 2 ? SPACE_ROWS : SPACE_BODIES, prefix));
+    }
+    fixture_close(&f);
+}
+
+/* ---- a sync that fails ------------------------------------------------------------------------------- */
+
+static int fail_to_sync(int file)
+{
+    (void)file;
+    atomic_fetch_add(&watched.calls, 1);
+    errno = EIO;
+    return -1;
+}
+
+static void check_shows_only_what_is_sound(struct fixture *f)
+{
+    struct storage_view *view;
+
+    CHECK(!is_there(f, SPACE_ROWS, "new00000"));
+    CHECK(!is_there(f, SPACE_BODIES, "new00000"));
+    CHECK_ROW(f, NULL, fixture_at(SPACE_ROWS), "old", "1");
+    CHECK_ROW(f, NULL, fixture_at(SPACE_BODIES), "gone", "1");
+    CHECK_SCAN(f, NULL, fixture_at(SPACE_ROWS), "", "", false, "old=1");
+    CHECK_OK(storage_view_open(f->storage, &view));
+    CHECK_ROW(f, view, fixture_at(SPACE_ROWS), "new00000", NULL);
+    CHECK_SCAN(f, view, fixture_at(SPACE_ROWS), "", "", false, "old=1");
+    CHECK_SCAN(f, view, fixture_at(SPACE_BODIES), "", "", false, "gone=1");
+    storage_view_close(f->storage, view);
+}
+
+TEST(storage,
+     rocksdb_rows_that_could_not_be_synced_are_never_shown_and_nothing_is_written_behind_them)
+{
+    struct fixture f;
+
+    open_watched(&f, fail_to_sync);
+    if (is_replaced()) {
+        fixture_put(&f, fixture_at(SPACE_ROWS), "old", "1");
+        fixture_put(&f, fixture_at(SPACE_BODIES), "gone", "1");
+        fixture_commit(&f);
+        put_rows(&f, SPACE_ROWS, "new", ROWS);
+        put_rows(&f, SPACE_BODIES, "new", ROWS);
+        fixture_delete(&f, fixture_at(SPACE_BODIES), "gone");
+        const status s = commit(&f);
+        CHECK_CODE(s, UNKNOWN_RESULT);
+        CHECK(strstr(s.message, strerror(EIO)) != NULL);
+        CHECK_EQ(atomic_load(&watched.calls), 1, "");
+        check_shows_only_what_is_sound(&f);
+        fixture_put(&f, fixture_at(SPACE_ROWS), "later", "1");
+        CHECK_CODE(commit(&f), IO_ERROR);
+        fixture_flush(&f, SPACE_ROWS);
+        fixture_flush(&f, SPACE_BODIES);
+        check_shows_only_what_is_sound(&f);
+        fixture_reopen(&f);
+        CHECK(is_there(&f, SPACE_ROWS, "new00000")); /* it had reached the files after all */
+    }
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_a_view_from_before_a_failed_sync_goes_on_showing_what_it_did)
+{
+    struct fixture f;
+    struct storage_view *view;
+
+    open_watched(&f, fail_to_sync);
+    if (is_replaced()) {
+        fixture_put(&f, fixture_at(SPACE_ROWS), "old", "1");
+        fixture_commit(&f);
+        CHECK_OK(storage_view_open(f.storage, &view));
+        put_rows(&f, SPACE_ROWS, "new", ROWS);
+        CHECK_CODE(commit(&f), UNKNOWN_RESULT);
+        CHECK_SCAN(&f, view, fixture_at(SPACE_ROWS), "", "", false, "old=1");
+        storage_view_close(f.storage, view);
+    }
+    fixture_close(&f);
+}
+
+/* ---- the two threads, in all variants ---------------------------------------------------------------- */
+
+static int count_syncs(int file)
+{
+    (void)file;
+    atomic_fetch_add(&watched.calls, 1);
+    return 0;
+}
+
+/* What RocksDB does in a commit, without RocksDB. Its own other calls of the same are synced here. */
+static int play_commit(struct rocksdb_storage *rocks, size_t size, bool are_rows_put)
+{
+    sync_commit_begin(rocks, size);
+    if (size >= rocks->sync.least_bytes)
+        CHECK_EQ(rocksdb_fdatasync(-1), 0, "");
+    if (are_rows_put)
+        rocksdb_rows_are_in();
+    return sync_commit_end(rocks);
+}
+
+TEST(storage,
+     rocksdb_the_sync_of_a_commit_is_over_when_its_rows_are_in_or_it_has_failed_without_them)
+{
+    struct fixture f;
+
+    open_watched(&f, count_syncs);
+    struct rocksdb_storage *rocks = rocksdb_of(f.storage);
+    const size_t large = rocks->sync.least_bytes;
+    CHECK_EQ(play_commit(rocks, large - 1, true), 0, "");
+    CHECK_EQ(atomic_load(&watched.calls), 0, "");
+    for (int i = 1; i <= 100; i++) {
+        CHECK_EQ(play_commit(rocks, large, i % 2), 0, "");
+        CHECK_EQ(atomic_load(&watched.calls), i, "");
+    }
+    CHECK(sync_sound_state(rocks) == NULL);
+    rocks->sync.call = fail_to_sync;
+    CHECK_EQ(play_commit(rocks, large, true), EIO, "");
+    CHECK(sync_sound_state(rocks) != NULL);
+    fixture_close(&f);
+}
