@@ -285,6 +285,13 @@ static const struct sorted_run *find_run(const struct sorted *sorted, bytes key,
     return run;
 }
 
+/* The key of a block that was cut off has the number of one with zeros in its place, which lies in the next block. */
+static bool is_ambiguous(const struct sorted_run *run, const struct sorted_spot *spot,
+                         uint32_t number)
+{
+    return spot->number == number && (run->first + number) % 128 == 0;
+}
+
 /* False: it has to be found in another way. */
 static bool find_by_number(const struct sorted *sorted, bytes key, struct sorted_hit *out)
 {
@@ -294,7 +301,8 @@ static bool find_by_number(const struct sorted *sorted, bytes key, struct sorted
     const struct sorted_run *run = find_run(sorted, key, &number);
     if (!run)
         return false;
-    if (!find_spot(spots, run, number, &at) || at == run->end)
+    if (!find_spot(spots, run, number, &at) || at == run->end ||
+        is_ambiguous(run, &spots[at], number))
         return false;
     out->place.offset = spots[at].offset;
     out->place.len = spots[at + 1].offset - spots[at].offset - SST_TRAILER_BYTES;
@@ -356,6 +364,20 @@ static uint32_t find_block(const struct sorted *sorted, const uint64_t head[2])
     return at + below;
 }
 
+/* From the first block whose head is not below: those with the same head are told apart by their whole keys. False if that
+ * cannot be told. */
+static bool find_alike(const struct sorted *sorted, bytes key, const uint64_t head[2], uint32_t at,
+                       uint32_t *out)
+{
+    const uint32_t count = sorted->index.count;
+    struct sst_blocks alike = { at, at };
+
+    for (uint32_t step = 1; alike.high < count && !is_below(head, sorted->blocks[alike.high].head);
+         step *= 2)
+        alike.high = count - alike.high > step ? alike.high + step : count;
+    return sst_index_find(&sorted->index, key, alike, out);
+}
+
 /* See portion_between(). */
 static unsigned portion_of(const struct sorted *sorted, uint32_t at, const uint64_t head[2])
 {
@@ -365,6 +387,8 @@ static unsigned portion_of(const struct sorted *sorted, uint32_t at, const uint6
         return SORTED_PORTIONS;
     const uint64_t *before = sorted->blocks[at - 1].head, *last = sorted->blocks[at].head;
     const int half = before[0] == last[0] ? 1 : 0;
+    if (before[half] == last[half])
+        return SORTED_PORTIONS;
     const uint64_t span = (last[half] - before[half]) / SORTED_PORTIONS + 1;
     const uint64_t portion = (head[half] - before[half]) / span + MARGIN;
     return portion < SORTED_PORTIONS ? (unsigned)portion : SORTED_PORTIONS;
@@ -398,6 +422,8 @@ bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out)
             return true;
         read_head(bytes_from(key, prefix.len), head);
         at = find_block(sorted, head);
+        if (!find_alike(sorted, key, head, at, &at))
+            return false;
     }
     if (at >= sorted->index.count)
         return false;
@@ -420,13 +446,7 @@ bool sorted_seek(const struct sorted *sorted, bytes key, uint32_t *out)
         return true;
     }
     read_head(bytes_from(key, sorted->prefix.len), head);
-    const uint32_t at = find_block(sorted, head);
-    struct sst_blocks alike = { at, at };
-    /* Those with the same head are told apart by their whole keys. */
-    for (uint32_t step = 1; alike.high < count && !is_below(head, sorted->blocks[alike.high].head);
-         step *= 2)
-        alike.high = count - alike.high > step ? alike.high + step : count;
-    return sst_index_find(&sorted->index, key, alike, out);
+    return find_alike(sorted, key, head, find_block(sorted, head), out);
 }
 
 /* ---- opening -------------------------------------------------------------------------------------- */

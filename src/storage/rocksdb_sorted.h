@@ -57,8 +57,7 @@ void sorted_let_go(struct sorted *sorted);
 
 /* Is the key in a range that the file says was deleted? */
 bool sorted_suspects(const struct sorted *sorted, bytes key);
-/* The block that holds `key`, if one does. It may be the one before where keys are longer than a head; so what is not found
- * there need not be missing. False: no block holds it. */
+/* The block that holds `key`, if one does. False: no block holds it, or that cannot be told. */
 struct sorted_hit {
     struct sst_place place;
     unsigned portion; /* so many SORTED_PORTIONS-ths of the block probably reach behind the key */

@@ -47,6 +47,76 @@ static void spread_key(const struct spread *spread, unsigned n, char out[2 * NUM
            77 + n * spread->step + (n > NUMBERED / 2 ? spread->jump : 0));
 }
 
+/* Does the file tell the row by itself? */
+static bool tells(struct fixture *f, struct storage_view *view, partition_id partition,
+                  const char *text)
+{
+    struct storage_value got;
+    struct full_key full;
+
+    full_key_make(&full, partition, bytes_of_text(text));
+    const bool is_there = raw_get(rocksdb_of(f->storage), (struct raw_view *)view,
+                                  full_key_bytes(&full), &got);
+    full_key_release(&full);
+    if (is_there) {
+        CHECK_EQ(got.value.data[0], 'a' + partition % 26, "");
+        CHECK(raw_value_release(&got));
+    }
+    return is_there;
+}
+
+/* Keys are as long as those of documents are. */
+static void long_key(unsigned n, char out[10 + 2 * NUMBER_BYTES + 1])
+{
+    memset(out, 0x81, 10);
+    key_of(out + 10, 1000000, 77 + n);
+}
+
+static void check_shared_file(const partition_id *partitions, size_t count)
+{
+    enum { BEFORE = 100 }; /* until there is a list of the files RocksDB is asked */
+    char key[10 + 2 * NUMBER_BYTES + 1], value[301];
+    struct storage_view *view;
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    memset(value, 'v', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        value[0] = (char)('a' + partitions[i] % 26);
+        for (unsigned n = 0; n < NUMBERED; n++) {
+            long_key(n, key);
+            fixture_put(&f, (struct row_address){ partitions[i], SPACE_BODIES }, key, value);
+        }
+    }
+    fixture_commit(&f);
+    flush(&f);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    long_key(0, key);
+    for (unsigned i = 0; i < BEFORE; i++)
+        (void)tells(&f, view, partitions[0], key);
+    for (size_t i = 0; i < count; i++) {
+        for (unsigned n = 0; n < NUMBERED; n++) {
+            long_key(n, key);
+            CHECK_THAT(tells(&f, view, partitions[i], key), "partition %zu, document %u", i, n);
+        }
+        long_key(NUMBERED, key);
+        CHECK(!tells(&f, view, partitions[i], key));
+    }
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_every_document_is_found_in_a_file_of_one_partition)
+{
+    check_shared_file((const partition_id[]){ 3 }, 1);
+}
+
+TEST(storage, rocksdb_every_document_is_found_in_a_file_that_partitions_share)
+{
+    check_shared_file((const partition_id[]){ 2, 3, 70000 }, 3);
+}
+
 TEST(storage, rocksdb_documents_are_found_in_files_however_their_numbers_are_spread)
 {
     static const struct spread rows[] = {
