@@ -75,8 +75,16 @@ static status reply_one(struct command *command)
 
 /* ---- many ------------------------------------------------------------------------------------------- */
 
-/* Documents that are committed while others are taken in. Rows that lie near each other are cheaper to write, so not few. */
-enum { LOT = 500 };
+/* Of many documents the first part is committed while the rest is taken in. Nothing is committed while that part itself is taken in, and
+ * committing takes about three times as long: so it is as small as it takes for the rest to be ready when it is committed. Rows that lie
+ * near each other are cheaper to write, so there are no more parts, and few documents are not parted. */
+enum { PARTED_FROM = 500, FIRST_PERCENT = 26 };
+
+static bool is_first_part(const struct insertion *insertion)
+{
+    return insertion->train && insertion->room >= PARTED_FROM &&
+           insertion->count == insertion->room * FIRST_PERCENT / 100;
+}
 
 static bool is_over(const struct insertion *insertion)
 {
@@ -232,8 +240,7 @@ status insertion_add(struct command *command, struct insertion *insertion, size_
     TRY(take(command, insertion, number, document));
     if (insertion->count == insertion->room)
         return commit(command, insertion);
-    return insertion->train && lot_count(insertion) == LOT ? send_lot(command, insertion, SENT)
-                                                           : STATUS_OK;
+    return is_first_part(insertion) ? send_lot(command, insertion, SENT) : STATUS_OK;
 }
 
 status insertion_end(struct command *command, struct insertion *insertion)

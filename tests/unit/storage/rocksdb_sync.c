@@ -42,7 +42,7 @@ static void open_watched(struct fixture *f, int (*call)(int file))
 /* More than enough for the thread, unless `rows` are few. */
 static void put_rows(struct fixture *f, enum storage_space space, const char *prefix, unsigned rows)
 {
-    char key[32], value[VALUE_BYTES];
+    char key[64], value[VALUE_BYTES];
 
     memset(value, 'v', sizeof(value));
     value[sizeof(value) - 1] = '\0';
@@ -115,7 +115,7 @@ TEST(storage, rocksdb_small_commits_are_synced_on_the_thread_that_commits)
 TEST(storage, rocksdb_large_commits_follow_each_other_while_tables_are_flushed)
 {
     struct fixture f;
-    char prefix[16];
+    char prefix[32];
 
     open_watched(&f, look_and_sync);
     for (int i = 0; i < 40; i++) {

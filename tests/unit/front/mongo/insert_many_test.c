@@ -7,7 +7,8 @@
 enum { MANY = 2200 };
 
 /* Numbers at both sides of where one lot, or one stretch of lots, ends and the next begins. */
-static const int places[] = { 0, 1, 499, 500, 501, 999, 1000, 1001, 1499, 1500, 2000, MANY - 1 };
+static const int places[] = { 0,    1,    259,  260,  261,  499,  500,  999,
+                              1000, 1001, 1259, 1260, 1261, 1500, 2000, MANY - 1 };
 
 /* A command whose documents have the ids 0, 1, 2 ...; the one at `odd` is as given (-1: none is). */
 static const char *insert_text(struct mongo_face *f, const char *more, int odd, const char *odd_one)
@@ -87,12 +88,15 @@ TEST(mongo_insert_many, an_id_that_comes_twice_is_refused_wherever_its_twin_lies
         int twin, at;
     } rows[] = {
         {3,     4   },
+        { 3,    259 },
+        { 259,  260 },
         { 3,    499 },
         { 3,    500 },
         { 499,  500 },
         { 700,  999 },
         { 3,    1000},
         { 999,  1000},
+        { 1259, 1260},
         { 1400, 1600}
     };
     struct mongo_face f;
