@@ -13,7 +13,8 @@ test-build-san: $(call tests_of,san)
 test-build-tsan: $(call tests_of,tsan)
 test-build-fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
 
-quick: all $(call tests_of,release) ## tidy, unit and model tests, the random ones short; before every commit
+# Linking the server takes longer than all of this, and nothing here runs it.
+quick: $(call objects,release,$(MAIN)) $(call tests_of,release) ## tidy, unit and model tests, the random ones short; before every commit
 	@$(RUN_TESTS) unit:short $(if $(ROOMS),,model:short) tidy
 
 unit: $(call unit_of,release) ## only the unit tests (FILTER=text, ROOMS="base value")
