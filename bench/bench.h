@@ -4,11 +4,13 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -209,6 +211,19 @@ static inline void bench_insert(struct bench *b, const char *name, uint64_t firs
     }
     BENCH_OK(document_write(&request, ops, count, WRITE_ALL_OR_NOTHING));
     request_end(&request);
+}
+
+/* Nobody has it now; that somebody takes it before our program does is unlikely, and noticed. */
+static inline unsigned free_port(void)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t len = sizeof(at);
+    const int s = socket(AF_INET, SOCK_STREAM, 0);
+
+    BENCH_CLAIM(s >= 0 && bind(s, (const struct sockaddr *)&at, sizeof(at)) == 0);
+    BENCH_CLAIM(getsockname(s, (struct sockaddr *)&at, &len) == 0);
+    close(s);
+    return ntohs(at.sin_port);
 }
 
 #endif

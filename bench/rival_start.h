@@ -10,19 +10,6 @@
 
 #include "bench/load.h"
 
-/* Nobody has it now; that somebody takes it before our program does is unlikely, and noticed. */
-static inline unsigned free_port(void)
-{
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(at);
-    const int s = socket(AF_INET, SOCK_STREAM, 0);
-
-    BENCH_CLAIM(s >= 0 && bind(s, (const struct sockaddr *)&at, sizeof(at)) == 0);
-    BENCH_CLAIM(getsockname(s, (struct sockaddr *)&at, &len) == 0);
-    close(s);
-    return ntohs(at.sin_port);
-}
-
 static inline pid_t rival_spawn(char *const arguments[], const char *dir)
 {
     char log[PATH_MAX + 64];

@@ -1,5 +1,5 @@
-/* PostgreSQL 15 as its package configures it, private to the measurement: a directory and a socket of its own, no network
- * or only loopback, ended by its process. It does not run as root, so it becomes the user that the package has made. */
+/* PostgreSQL 15 as its package configures it, private to the measurement: a directory of its own, a port on loopback, ended by
+ * its process. Asked over that port, as our server is; with SOCKET=1 over its Unix socket, which only programs of the same machine have. It does not run as root, so it becomes the user that the package has made. */
 #ifndef BENCH_SQL_POSTGRES_H
 #define BENCH_SQL_POSTGRES_H
 
@@ -13,13 +13,11 @@
 
 #include "bench/bench.h"
 
-enum { POSTGRES_PORT = 5432 }; /* names its socket */
-
 #define POSTGRES_PROGRAMS "/usr/lib/postgresql/15/bin"
 
 struct postgres {
     pid_t pid;
-    unsigned port; /* on loopback; 0: it listens on its socket only */
+    unsigned port; /* on loopback; also names its Unix socket */
     char dir[PATH_MAX + 16];
     PGconn *connection;
 };
@@ -72,8 +70,8 @@ static inline void postgres_connect(struct postgres *p)
     enum { TRIES = 600, PAUSE_MS = 50 };
     char options[PATH_MAX + 128];
 
-    snprintf(options, sizeof(options), "host=%s port=%u user=postgres dbname=postgres", p->dir,
-             p->port ? p->port : POSTGRES_PORT);
+    snprintf(options, sizeof(options), "host=%s port=%u user=postgres dbname=postgres",
+             bench_number("SOCKET", 0) ? p->dir : "127.0.0.1", p->port);
     for (int i = 0; i < TRIES; i++) {
         p->connection = PQconnectdb(options);
         if (PQstatus(p->connection) == CONNECTION_OK)
@@ -93,7 +91,7 @@ static inline void postgres_start_on(struct postgres *p, const char *top, unsign
     int code;
 
     p->port = port;
-    snprintf(port_text, sizeof(port_text), "%u", port ? port : POSTGRES_PORT);
+    snprintf(port_text, sizeof(port_text), "%u", port);
 
     snprintf(p->dir, sizeof(p->dir), "%s/postgres", top);
     snprintf(data, sizeof(data), "%s/data", p->dir);
@@ -112,17 +110,23 @@ static inline void postgres_start_on(struct postgres *p, const char *top, unsign
         const pid_t creating = postgres_spawn(create, log);
         BENCH_CLAIM(waitpid(creating, &code, 0) == creating && code == 0);
     }
-    char *const serve[] = {
-        POSTGRES_PROGRAMS "/postgres", "-D", data, "-k", p->dir, "-p", port_text, "-h",
-        port ? "127.0.0.1" : "",       NULL
-    };
+    char *const serve[] = { POSTGRES_PROGRAMS "/postgres",
+                            "-D",
+                            data,
+                            "-k",
+                            p->dir,
+                            "-p",
+                            port_text,
+                            "-h",
+                            "127.0.0.1",
+                            NULL };
     p->pid = postgres_spawn(serve, log);
     postgres_connect(p);
 }
 
 static inline void postgres_start(struct postgres *p, const char *top)
 {
-    postgres_start_on(p, top, 0);
+    postgres_start_on(p, top, free_port());
 }
 
 /* A fast shutdown: it does not wait for clients. */
