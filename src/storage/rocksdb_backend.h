@@ -115,6 +115,8 @@ static inline const char *chars_of(bytes b)
  * Where the interface has no place for a message of its own, RocksDB's text goes to the log and the
  * caller gets a static sentence. Each takes over `error`. */
 status rocksdb_failure(const struct rocksdb_storage *rocks, const char *doing, char *error);
+/* IO_ERROR once a write has failed. */
+status rocksdb_refuse_if_failed(struct rocksdb_storage *rocks);
 /* CORRUPT or IO_ERROR, by RocksDB's text. */
 status_code rocksdb_error_code(const char *error);
 

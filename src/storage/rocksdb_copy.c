@@ -17,6 +17,8 @@ status rocks_checkpoint(struct storage *storage, const char *path, struct arena 
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
     char *error = NULL;
+
+    TRY(rocksdb_refuse_if_failed(rocks));
     rocksdb_checkpoint_t *checkpoint = rocksdb_checkpoint_object_create(rocks->db, &error);
 
     if (error == NULL) {

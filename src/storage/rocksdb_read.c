@@ -215,6 +215,19 @@ static void open_iterator(struct rocksdb_scan *scan)
                                                 scan->rocks->spaces[scan->space]);
 }
 
+/* Behind the iterator, which else may be of the moment after a sync has failed. */
+static void keep_to_sound_state(struct rocksdb_scan *scan)
+{
+    const struct sound_state *sound = sync_sound_state(scan->rocks);
+
+    if (sound == NULL)
+        return;
+    rocksdb_iter_destroy(scan->iterator);
+    rocksdb_readoptions_destroy(scan->options);
+    scan->snapshot = sound->snapshot;
+    open_iterator(scan);
+}
+
 /* May the files be read for it? Short scans of documents mostly seek from one to another. */
 static bool is_raw(enum storage_space space, const struct storage_range *range)
 {
@@ -236,10 +249,8 @@ status rocks_scan_open(struct storage *storage, struct storage_view *view, struc
     full_key_make(&scan->start, where.partition, range->start);
     full_key_make_end(&scan->end, where.partition, range->end);
 
-    /* Who scans without a view does so to write. */
-    const struct sound_state *sound = sync_sound_state(rocks);
     scan->is_bulk = range->is_bulk;
-    scan->snapshot = view != NULL ? view->raw.snapshot : sound != NULL ? sound->snapshot : NULL;
+    scan->snapshot = view != NULL ? view->raw.snapshot : NULL;
     scan->options = NULL;
     scan->space = where.space;
     scan->iterator = NULL;
@@ -252,6 +263,8 @@ status rocks_scan_open(struct storage *storage, struct storage_view *view, struc
                                                          .is_short = !range->is_bulk });
     if (scan->raw == NULL)
         open_iterator(scan);
+    if (view == NULL)
+        keep_to_sound_state(scan);
     *out = &scan->base;
     return STATUS_OK;
 }

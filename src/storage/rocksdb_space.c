@@ -202,10 +202,11 @@ static uint64_t shared_bytes(const rocksdb_livefiles_t *files, enum storage_spac
 status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
-    const rocksdb_livefiles_t *files = rocksdb_livefiles(rocks->db);
     struct full_key full_start, full_end, last;
     status s = STATUS_OK;
 
+    TRY(rocksdb_refuse_if_failed(rocks));
+    const rocksdb_livefiles_t *files = rocksdb_livefiles(rocks->db);
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
     make_inclusive(&full_end, &last);
@@ -249,6 +250,7 @@ status rocks_sweep(struct storage *storage, partition_id partition, bytes start,
 
     if (rocks->is_read_only)
         return status_of(IO_ERROR, "the database was opened for reading only");
+    TRY(rocksdb_refuse_if_failed(rocks));
     TRY(rewrite(rocks, rows, start, end));
     TRY(remove_unused_files(rocks));
     (void)atomic_load(&rocks->sweeps_running); /* what the sweeper did is seen by our caller */
@@ -262,6 +264,7 @@ status rocks_settle(struct storage *storage, partition_id partition)
 
     if (rocks->is_read_only)
         return status_of(IO_ERROR, "the database was opened for reading only");
+    TRY(rocksdb_refuse_if_failed(rocks));
     for (int space = 0; space < SPACE_COUNT; space++) {
         struct row_address where = { .partition = partition, .space = (enum storage_space)space };
         TRY(rewrite(rocks, where, BYTES_NONE, BYTES_NONE));

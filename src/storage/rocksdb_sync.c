@@ -11,20 +11,27 @@
  *     syncing              '------------- disk -----------'
  *
  * RocksDB knows nothing of it. The program has an fdatasync() of its own and stands between RocksDB and the function that fills
- * the tables (mk/flags.mk), and what the program has comes first for the loader. Under the sanitizers the library goes on syncing by itself.
+ * the tables (rocksdb_filling.cc, mk/flags.mk), and what the program has comes first for the loader. Under the sanitizers the library goes on
+ * syncing by itself. A library that would call the one and not the other would show what is not on the disk: so nothing is handed to the thread before it
+ * was seen to fill tables through us.
+ *
+ * Only the log goes to the thread, and only once in a commit. A commit that begins another log syncs the manifest, too, before the log and behind
+ * the rows; that is done at once, by the committing thread, and so is a second log.
  *
  * A sync that fails. RocksDB would show the rows nevertheless, because it takes the log for synced. So before it does, a snapshot of what was
  * shown until then is taken, and from there on everybody reads that one: see sync_sound_state(). The commit is answered like any other that has
- * failed (rocksdb_write.c), and nothing more is written.
+ * failed (rocksdb_write.c), nothing more is written, and nothing is copied or rewritten, because RocksDB would take the log for what it is not.
  *
- * Keeps: what is shown is on the disk. One sync at a time; a second file that RocksDB syncs for the same commit (the log before, when it has just begun
- * another one) is synced on the committing thread.
+ * Keeps: what is shown is on the disk.
  * Threads: `lock` guards what the two threads tell each other; the rest of `sync` is the committing thread's, but for the sound state, which
  * is written once. */
 #include "storage/rocksdb_sync.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "storage/rocksdb_replaced.h"
 
@@ -33,6 +40,8 @@ enum { LEAST_BYTES = 128 << 10 };
 
 /* tidy: global because RocksDB calls by name, on the thread that is inside of one of our calls. NULL: not in a large commit. */
 static _Thread_local struct rocksdb_storage *committing;
+/* tidy: global because it is a matter of how the program and the library were put together. */
+static _Atomic bool is_filling_told;
 
 typedef int sync_function(int file);
 
@@ -122,14 +131,26 @@ void sync_commit_begin(struct rocksdb_storage *rocks, size_t size)
 
     ASSERT(committing == NULL);
     sync->error = 0;
-    if (size >= sync->least_bytes && has_thread(sync))
+    if (size >= sync->least_bytes && atomic_load(&is_filling_told) && has_thread(sync))
         committing = rocks;
+}
+
+/* By its name, which the system knows. */
+static bool is_log(int file)
+{
+    static const char ending[] = ".log";
+    char link[32], path[PATH_MAX];
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+    const ssize_t len = readlink(link, path, sizeof(path));
+    const ssize_t ending_len = sizeof(ending) - 1;
+    return len > ending_len && memcmp(path + len - ending_len, ending, (size_t)ending_len) == 0;
 }
 
 /* Instead of the library's and ours. */
 int rocksdb_fdatasync(int file)
 {
-    if (committing == NULL || committing->sync.is_under_way)
+    if (committing == NULL || committing->sync.is_under_way || !is_log(file))
         return sync_really(file);
     committing->sync.file = file;
     committing->sync.is_under_way = true;
@@ -142,6 +163,7 @@ static void keep_sound(struct rocksdb_storage *rocks)
 {
     struct sound_state *sound = &rocks->sync.sound_state;
 
+    ASSERT(atomic_load(&rocks->sync.sound) == NULL);
     sound->seq = rocksdb_get_latest_sequence_number(rocks->db);
     sound->snapshot = rocksdb_create_snapshot(rocks->db);
     sound->options = rocksdb_readoptions_create();
@@ -166,23 +188,25 @@ static void wait_until_synced(struct rocksdb_storage *rocks)
         keep_sound(rocks);
 }
 
+/* What RocksDB syncs from here on is not the log of this commit. */
 void rocksdb_rows_are_in(void)
 {
+    atomic_store(&is_filling_told, true);
     if (committing != NULL)
         wait_until_synced(committing);
+    committing = NULL;
 }
 
 int sync_commit_end(struct rocksdb_storage *rocks)
 {
-    if (committing != NULL)
-        wait_until_synced(committing); /* where something else has failed meanwhile */
+    wait_until_synced(rocks); /* where something else has failed meanwhile */
     committing = NULL;
     return rocks->sync.error;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
-const struct sound_state *sync_sound_state(struct rocksdb_storage *rocks)
+const struct sound_state *sync_sound_state(const struct rocksdb_storage *rocks)
 {
     return atomic_load_explicit(&rocks->sync.sound, memory_order_acquire);
 }

@@ -11,11 +11,11 @@ void sync_end(struct rocksdb_storage *rocks);
 
 /* Around a commit of so many bytes, on the thread that commits. */
 void sync_commit_begin(struct rocksdb_storage *rocks, size_t size);
-/* 0, or why the log could not be synced, as errno says it: then nobody has seen the commit, nor will. */
+/* 0, or why the log could not be synced, as errno says it: then nobody has seen the commit, nor will before a restart. */
 int sync_commit_end(struct rocksdb_storage *rocks);
 
 /* What shows the newest state to whoever has no view: NULL, or the last one that is on the disk for sure, if a sync has failed.
  * It is the right one if it is still the same after reading. */
-const struct sound_state *sync_sound_state(struct rocksdb_storage *rocks);
+const struct sound_state *sync_sound_state(const struct rocksdb_storage *rocks);
 
 #endif

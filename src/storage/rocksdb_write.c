@@ -206,6 +206,14 @@ static void note_done(struct rocksdb_storage *rocks, const struct storage_batch 
         atomic_fetch_add(&rocks->ranges_deleted, 1);
 }
 
+status rocksdb_refuse_if_failed(struct rocksdb_storage *rocks)
+{
+    return atomic_load(&rocks->is_failed)
+               ? status_of(IO_ERROR,
+                           "an earlier write failed; see to the disk and restart the server")
+               : STATUS_OK;
+}
+
 status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
@@ -213,9 +221,7 @@ status rocks_commit(struct storage *storage, struct storage_batch *batch, struct
 
     if (rocks->is_read_only)
         return status_of(IO_ERROR, "the database was opened for reading only");
-    if (atomic_load(&rocks->is_failed))
-        return status_of(IO_ERROR,
-                         "an earlier write failed; see to the disk and restart the server");
+    TRY(rocksdb_refuse_if_failed(rocks));
     note_rows(rocks, batch);
     ahead_prepare(rocks, rocks_batch_bytes(storage, batch));
     steps_hand_over(&batch->steps, rocks, batch->writes);

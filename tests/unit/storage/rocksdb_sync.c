@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -37,6 +39,8 @@ static void open_watched(struct fixture *f, int (*call)(int file))
     atomic_store(&watched.calls, 0);
     watched.shown = 0;
     sync_of(f)->call = call;
+    fixture_put(f, fixture_at(SPACE_META), "first", "1");
+    fixture_commit(f); /* tables were filled through us once, else nothing goes to the thread */
 }
 
 /* More than enough for the thread, unless `rows` are few. */
@@ -112,6 +116,18 @@ TEST(storage, rocksdb_small_commits_are_synced_on_the_thread_that_commits)
     fixture_close(&f);
 }
 
+/* RocksDB does not know that its log is not what it should be. */
+static void check_is_left_alone(struct fixture *f)
+{
+    char copy[sizeof(f->path) + 8];
+
+    snprintf(copy, sizeof(copy), "%s.copy", f->path);
+    CHECK_CODE(storage_checkpoint(f->storage, copy, f->arena), IO_ERROR);
+    CHECK(access(copy, F_OK) != 0);
+    CHECK_CODE(storage_sweep(f->storage, 7, BYTES_NONE, BYTES_NONE), IO_ERROR);
+    CHECK_CODE(storage_settle(f->storage, 7), IO_ERROR);
+}
+
 TEST(storage, rocksdb_large_commits_follow_each_other_while_tables_are_flushed)
 {
     struct fixture f;
@@ -180,6 +196,7 @@ TEST(storage,
         check_shows_only_what_is_sound(&f);
         fixture_put(&f, fixture_at(SPACE_ROWS), "later", "1");
         CHECK_CODE(commit(&f), IO_ERROR);
+        check_is_left_alone(&f);
         fixture_flush(&f, SPACE_ROWS);
         fixture_flush(&f, SPACE_BODIES);
         check_shows_only_what_is_sound(&f);
@@ -207,6 +224,98 @@ TEST(storage, rocksdb_a_view_from_before_a_failed_sync_goes_on_showing_what_it_d
     fixture_close(&f);
 }
 
+/* ---- a commit that begins another log ------------------------------------------------------------------ */
+
+enum { COMMITS_MAX = 1000 }; /* more than fill a memory table */
+
+/* tidy: global because a sync is told nothing but the file; one test at a time. */
+static struct {
+    char first_log[PATH_MAX];
+    _Atomic int others;          /* files that are not logs */
+    _Atomic int later, failures; /* syncs of another log than the first; how often one has failed */
+    bool fails, goes_on_failing;
+} switched;
+
+static void put_name(int file, char out[PATH_MAX])
+{
+    char link[32];
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+    const ssize_t len = readlink(link, out, PATH_MAX - 1);
+    out[len > 0 ? len : 0] = '\0';
+}
+
+static int sync_through_a_switch(int file)
+{
+    char name[PATH_MAX];
+
+    put_name(file, name);
+    const bool is_log = strstr(name, ".log") != NULL;
+    if (is_log && switched.first_log[0] == '\0')
+        memcpy(switched.first_log, name, sizeof(name));
+    const bool is_later = is_log && strcmp(name, switched.first_log) != 0;
+    switched.others += !is_log;
+    switched.later += is_later;
+    if ((switched.fails && is_later && switched.failures == 0) ||
+        (switched.goes_on_failing && switched.failures > 0)) {
+        switched.failures++;
+        errno = EIO;
+        return -1;
+    }
+    return fdatasync(file);
+}
+
+/* Until a commit has begun another log; what that one came to. */
+static status commit_until_a_switch(struct fixture *f, char last_key[32])
+{
+    status s = STATUS_OK;
+
+    memset(switched.first_log, 0, sizeof(switched.first_log));
+    switched.others = switched.later = switched.failures = 0;
+    for (int i = 0; i < COMMITS_MAX && s.code == OK && switched.later == 0; i++) {
+        char prefix[16];
+        snprintf(prefix, sizeof(prefix), "p%03d", i);
+        put_rows(f, SPACE_BODIES, prefix, ROWS);
+        snprintf(last_key, 32, "p%03d%05d", i, ROWS - 1);
+        s = commit(f);
+    }
+    CHECK(switched.later == 1);
+    CHECK_EQ(switched.others, 0, "");
+    return s;
+}
+
+TEST(storage, rocksdb_only_its_log_is_synced_beside_a_commit_also_where_another_one_begins)
+{
+    struct fixture f;
+    char last[32];
+
+    open_watched(&f, sync_through_a_switch);
+    switched.fails = switched.goes_on_failing = false;
+    if (is_replaced()) {
+        CHECK_OK(commit_until_a_switch(&f, last));
+        CHECK(is_there(&f, SPACE_BODIES, last));
+        fixture_reopen(&f);
+        CHECK(is_there(&f, SPACE_BODIES, last));
+    }
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_a_commit_whose_new_log_could_not_be_synced_has_failed_and_is_never_shown)
+{
+    for (int goes_on = 0; goes_on < 2 && is_replaced(); goes_on++) {
+        struct fixture f;
+        char last[32];
+        open_watched(&f, sync_through_a_switch);
+        switched.fails = true;
+        switched.goes_on_failing = goes_on;
+        CHECK_CODE(commit_until_a_switch(&f, last), UNKNOWN_RESULT);
+        CHECK_EQ(switched.failures, 1, "");
+        CHECK(!is_there(&f, SPACE_BODIES, last));
+        CHECK_SCAN(&f, NULL, fixture_at(SPACE_BODIES), last, "", false, "");
+        fixture_close(&f);
+    }
+}
+
 /* ---- the two threads, in all variants ---------------------------------------------------------------- */
 
 static int count_syncs(int file)
@@ -216,14 +325,15 @@ static int count_syncs(int file)
     return 0;
 }
 
-/* What RocksDB does in a commit, without RocksDB. Its own other calls of the same are synced here. */
-static int play_commit(struct rocksdb_storage *rocks, size_t size, bool are_rows_put)
+/* What RocksDB does in a commit, without RocksDB: a log is synced, and then something else. */
+static int play_commit(struct rocksdb_storage *rocks, int log, size_t size, bool are_rows_put)
 {
     sync_commit_begin(rocks, size);
     if (size >= rocks->sync.least_bytes)
-        CHECK_EQ(rocksdb_fdatasync(-1), 0, "");
+        CHECK_EQ(rocksdb_fdatasync(log), 0, "");
     if (are_rows_put)
         rocksdb_rows_are_in();
+    CHECK_EQ(rocksdb_fdatasync(rocks->directory_fd), 0, "");
     return sync_commit_end(rocks);
 }
 
@@ -235,15 +345,21 @@ TEST(storage,
     open_watched(&f, count_syncs);
     struct rocksdb_storage *rocks = rocksdb_of(f.storage);
     const size_t large = rocks->sync.least_bytes;
-    CHECK_EQ(play_commit(rocks, large - 1, true), 0, "");
+    char path[sizeof(f.path) + 8];
+    snprintf(path, sizeof(path), "%s/0.log", f.path);
+    const int log = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(log >= 0);
+    rocksdb_rows_are_in(); /* as if tables had been filled through us */
+    CHECK_EQ(play_commit(rocks, log, large - 1, true), 0, "");
     CHECK_EQ(atomic_load(&watched.calls), 0, "");
     for (int i = 1; i <= 100; i++) {
-        CHECK_EQ(play_commit(rocks, large, i % 2), 0, "");
+        CHECK_EQ(play_commit(rocks, log, large, i % 2), 0, "");
         CHECK_EQ(atomic_load(&watched.calls), i, "");
     }
     CHECK(sync_sound_state(rocks) == NULL);
     rocks->sync.call = fail_to_sync;
-    CHECK_EQ(play_commit(rocks, large, true), EIO, "");
+    CHECK_EQ(play_commit(rocks, log, large, true), EIO, "");
     CHECK(sync_sound_state(rocks) != NULL);
+    close(log);
     fixture_close(&f);
 }
