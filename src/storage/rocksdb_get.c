@@ -218,7 +218,10 @@ static bool look_in(struct raw_blocks *blocks, const struct sorted *sorted, byte
     *out = (struct version){ 0 };
     if (sorted_suspects(sorted, key))
         return false;
-    if (!sorted_find(sorted, key, &hit) || search_block(blocks, sorted, &hit, key, seq, out))
+    const enum sorted_find found = sorted_find(sorted, key, &hit);
+    if (found == SORTED_NOWHERE)
+        return true;
+    if (found == SORTED_IN_BLOCK && search_block(blocks, sorted, &hit, key, seq, out))
         return true;
     let_go(out);
     return false;

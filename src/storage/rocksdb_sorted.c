@@ -408,7 +408,7 @@ void sorted_expect(const struct sorted *sorted, bytes key)
     __builtin_prefetch(&sorted->spots[run->end - at > NEAR ? at + NEAR : run->end]);
 }
 
-bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out)
+enum sorted_find sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out)
 {
     const bytes prefix = sorted->prefix;
     uint64_t head[2] = { 0 };
@@ -416,21 +416,21 @@ bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out)
 
     if (!bytes_starts_with(key, prefix)) {
         if (bytes_compare(key, prefix) > 0)
-            return false;
+            return SORTED_NOWHERE;
     } else {
         if (find_by_number(sorted, key, out))
-            return true;
+            return SORTED_IN_BLOCK;
         read_head(bytes_from(key, prefix.len), head);
         at = find_block(sorted, head);
         if (!find_alike(sorted, key, head, at, &at))
-            return false;
+            return SORTED_UNTOLD;
     }
     if (at >= sorted->index.count)
-        return false;
+        return SORTED_NOWHERE;
     out->place.offset = sorted->blocks[at].offset;
     out->place.len = sorted->blocks[at].len;
     out->portion = portion_of(sorted, at, head);
-    return true;
+    return SORTED_IN_BLOCK;
 }
 
 bool sorted_seek(const struct sorted *sorted, bytes key, uint32_t *out)

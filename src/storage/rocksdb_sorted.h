@@ -57,13 +57,14 @@ void sorted_let_go(struct sorted *sorted);
 
 /* Is the key in a range that the file says was deleted? */
 bool sorted_suspects(const struct sorted *sorted, bytes key);
-/* The block that holds `key`, if one does. False: no block holds it, or that cannot be told. */
+/* The block that holds `key`, if one does. */
 struct sorted_hit {
     struct sst_place place;
     unsigned portion; /* so many SORTED_PORTIONS-ths of the block probably reach behind the key */
 };
 enum { SORTED_PORTIONS = 256 };
-bool sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out);
+enum sorted_find { SORTED_NOWHERE, SORTED_IN_BLOCK, SORTED_UNTOLD };
+enum sorted_find sorted_find(const struct sorted *sorted, bytes key, struct sorted_hit *out);
 /* That will be asked soon: what it looks at is fetched from memory meanwhile. */
 void sorted_expect(const struct sorted *sorted, bytes key);
 /* The first block that may hold `key` or what comes behind it, by its number; how many there are if there is none. False if
