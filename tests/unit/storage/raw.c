@@ -812,15 +812,15 @@ TEST(storage, rocksdb_index_rows_of_which_many_were_deleted_are_left_to_an_itera
         fixture_delete(&f, fixture_at(SPACE_ROWS), key);
     }
     fixture_commit(&f);
-    CHECK_OK(storage_view_open(f.storage, &view));
-    /* While RocksDB arranges its files anew it is refused at once, until there is a list of these; and RocksDB may do so again
-     * meanwhile, on a machine that has much to do. */
-    for (int tries = 0; tries == 0 || (seen.refused > 0 && tries <= 20 * ENOUGH_GETS); tries++) {
-        seen.refused = 0;
+    /* While RocksDB arranges its files anew it is refused at once, until there is a list of these, and what is lost then does not
+     * count; a view that has a list of the files before keeps it. */
+    for (int tries = 0; seen.lost == 0 && tries <= 20 * ENOUGH_GETS; tries++) {
+        CHECK_OK(storage_view_open(f.storage, &view));
         compare(&f, view, NULL, &seen);
+        storage_view_close(f.storage, view);
     }
-    CHECK_EQ(seen.refused, 0, "");
     CHECK_EQ(seen.lost, 1, "");
+    CHECK_OK(storage_view_open(f.storage, &view));
     compare_storage(&f, view, "k", "k00020");
     storage_view_close(f.storage, view);
     fixture_close(&f);
