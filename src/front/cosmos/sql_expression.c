@@ -21,23 +21,19 @@ const struct query_rules sql_rules = {
     .is_field_order_free = true,
 };
 
-/* How strongly operators bind, weakest first. */
+/* How strongly operators bind, weakest first. These are the levels of the service's own grammar, which differ
+ * from those of other languages: NOT binds as a sign does, bits as sums do, shifts as comparisons do. */
 enum binding {
     BINDS_CHOICE = 1, /* a ? b : c */
     BINDS_COALESCE,   /* ?? */
     BINDS_OR,
     BINDS_AND,
-    BINDS_NOT,
     BINDS_MEMBERSHIP, /* IN, BETWEEN, LIKE */
-    BINDS_BIT_OR,
-    BINDS_BIT_XOR,
-    BINDS_BIT_AND,
-    BINDS_EQUALITY, /* = != <> */
-    BINDS_ORDER,    /* < <= > >= */
-    BINDS_SHIFT,    /* << >> >>> */
-    BINDS_SUM,      /* + - || */
-    BINDS_PRODUCT,  /* * / % */
-    BINDS_SIGN,     /* - + ~ in front */
+    BINDS_COMPARISON, /* = != <> < <= > >= << >> >>> */
+    BINDS_CONCAT,     /* || */
+    BINDS_SUM,        /* + - & ^ | */
+    BINDS_PRODUCT,    /* * / % */
+    BINDS_SIGN,       /* - + ~ NOT in front */
 };
 
 /* A table reads better in columns. */
@@ -56,22 +52,22 @@ static const struct operator_row {
     { TOKEN_BETWEEN, 0,                      BINDS_MEMBERSHIP, FUNCTION_between },
     { TOKEN_LIKE,    0,                      BINDS_MEMBERSHIP, FUNCTION_like },
     { TOKEN_NOT,     0,                      BINDS_MEMBERSHIP, FUNCTION_not },
-    { TOKEN_SYMBOL,  '|',                    BINDS_BIT_OR,     FUNCTION_bit_or },
-    { TOKEN_SYMBOL,  '^',                    BINDS_BIT_XOR,    FUNCTION_bit_xor },
-    { TOKEN_SYMBOL,  '&',                    BINDS_BIT_AND,    FUNCTION_bit_and },
-    { TOKEN_SYMBOL,  '=',                    BINDS_EQUALITY,   FUNCTION_equal },
-    { TOKEN_SYMBOL,  SYMBOL2('!', '='),      BINDS_EQUALITY,   FUNCTION_not_equal },
-    { TOKEN_SYMBOL,  SYMBOL2('<', '>'),      BINDS_EQUALITY,   FUNCTION_not_equal },
-    { TOKEN_SYMBOL,  '<',                    BINDS_ORDER,      FUNCTION_less },
-    { TOKEN_SYMBOL,  SYMBOL2('<', '='),      BINDS_ORDER,      FUNCTION_less_equal },
-    { TOKEN_SYMBOL,  '>',                    BINDS_ORDER,      FUNCTION_greater },
-    { TOKEN_SYMBOL,  SYMBOL2('>', '='),      BINDS_ORDER,      FUNCTION_greater_equal },
-    { TOKEN_SYMBOL,  SYMBOL2('<', '<'),      BINDS_SHIFT,      FUNCTION_bit_shift_left },
-    { TOKEN_SYMBOL,  SYMBOL2('>', '>'),      BINDS_SHIFT,      FUNCTION_bit_shift_right },
-    { TOKEN_SYMBOL,  SYMBOL3('>', '>', '>'), BINDS_SHIFT,      FUNCTION_bit_shift_right_zero },
+    { TOKEN_SYMBOL,  '|',                    BINDS_SUM,        FUNCTION_bit_or },
+    { TOKEN_SYMBOL,  '^',                    BINDS_SUM,        FUNCTION_bit_xor },
+    { TOKEN_SYMBOL,  '&',                    BINDS_SUM,        FUNCTION_bit_and },
+    { TOKEN_SYMBOL,  '=',                    BINDS_COMPARISON, FUNCTION_equal },
+    { TOKEN_SYMBOL,  SYMBOL2('!', '='),      BINDS_COMPARISON, FUNCTION_not_equal },
+    { TOKEN_SYMBOL,  SYMBOL2('<', '>'),      BINDS_COMPARISON, FUNCTION_not_equal },
+    { TOKEN_SYMBOL,  '<',                    BINDS_COMPARISON, FUNCTION_less },
+    { TOKEN_SYMBOL,  SYMBOL2('<', '='),      BINDS_COMPARISON, FUNCTION_less_equal },
+    { TOKEN_SYMBOL,  '>',                    BINDS_COMPARISON, FUNCTION_greater },
+    { TOKEN_SYMBOL,  SYMBOL2('>', '='),      BINDS_COMPARISON, FUNCTION_greater_equal },
+    { TOKEN_SYMBOL,  SYMBOL2('<', '<'),      BINDS_COMPARISON, FUNCTION_bit_shift_left },
+    { TOKEN_SYMBOL,  SYMBOL2('>', '>'),      BINDS_COMPARISON, FUNCTION_bit_shift_right },
+    { TOKEN_SYMBOL,  SYMBOL3('>', '>', '>'), BINDS_COMPARISON, FUNCTION_bit_shift_right_zero },
     { TOKEN_SYMBOL,  '+',                    BINDS_SUM,        FUNCTION_add },
     { TOKEN_SYMBOL,  '-',                    BINDS_SUM,        FUNCTION_subtract },
-    { TOKEN_SYMBOL,  SYMBOL2('|', '|'),      BINDS_SUM,        FUNCTION_concat },
+    { TOKEN_SYMBOL,  SYMBOL2('|', '|'),      BINDS_CONCAT,     FUNCTION_concat },
     { TOKEN_SYMBOL,  '*',                    BINDS_PRODUCT,    FUNCTION_multiply },
     { TOKEN_SYMBOL,  '/',                    BINDS_PRODUCT,    FUNCTION_divide },
     { TOKEN_SYMBOL,  '%',                    BINDS_PRODUCT,    FUNCTION_modulo },
@@ -204,7 +200,7 @@ static status parse_prefix(struct sql_parser *p, const struct expression **out)
 
     if (find_sign(p, &function)) {
         TRY(sql_advance(p));
-        TRY(parse_binding(p, function == FUNCTION_not ? BINDS_NOT : BINDS_SIGN, out));
+        TRY(parse_binding(p, BINDS_SIGN, out));
         TRY(expression_call(p->arena, function, out, 1, out));
         return expression_fold(p->arena, &sql_rules, *out, out);
     }

@@ -115,7 +115,7 @@ TEST(query_plan, what_no_index_holds_is_scanned)
         ROW("SELECT * FROM c", "keys rows=40 documents=40 given=40"),
         ROW("SELECT * FROM c WHERE c.n != 7", "keys rows=40 documents=40 given=39"),
         ROW("SELECT * FROM c WHERE c.n + 0 = 7", "keys rows=40 documents=40 given=1"),
-        ROW("SELECT * FROM c WHERE NOT c.n > 7", "keys rows=40 documents=40 given=8"),
+        ROW("SELECT * FROM c WHERE NOT (c.n > 7)", "keys rows=40 documents=40 given=8"),
         ROW("SELECT * FROM c WHERE c.n = 1 OR c.g = 'x'", "keys rows=40 documents=40 given=1"),
         ROW("SELECT * FROM c WHERE IS_DEFINED(c.o)", "keys rows=40 documents=40 given=20"),
         ROW("SELECT * FROM c WHERE c.tags = ['t','u']", "keys rows=40 documents=40 given=20"),

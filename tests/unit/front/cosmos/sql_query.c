@@ -67,7 +67,7 @@ TEST(sql_query, where_selects_only_what_is_true)
 {
     static const struct row rows[] = {
         ROW("SELECT VALUE c.id FROM c WHERE c.n > 1", "[\"1\",\"3\"]"),
-        ROW("SELECT VALUE c.id FROM c WHERE NOT c.n > 1", "[\"2\"]"),
+        ROW("SELECT VALUE c.id FROM c WHERE NOT (c.n > 1)", "[\"2\"]"),
         ROW("SELECT VALUE c.id FROM c WHERE c.n", "[]"),
         ROW("SELECT VALUE c.id FROM c WHERE true", "[\"1\",\"2\",\"3\",\"4\",\"5\"]"),
         ROW("SELECT VALUE c.id FROM c WHERE null", "[]"),
