@@ -140,23 +140,32 @@ static status judge_code(struct arena *arena, int code)
     }
 }
 
+static pcre2_match_context *context_of(pcre2_general_context *memory, struct work *work)
+{
+    pcre2_match_context *context = pcre2_match_context_create(memory);
+
+    if (!context)
+        return NULL;
+    pcre2_set_callout(context, count_step, work);
+    pcre2_set_match_limit(context, LIMIT_QUERY_REGEX_STEPS);
+    pcre2_set_depth_limit(context, LIMIT_QUERY_REGEX_STEPS);
+    pcre2_set_heap_limit(context, LIMIT_QUERY_REGEX_KIBIBYTES);
+    return context;
+}
+
 /* Matches with room for so many groups; `code_out` is negative if there is no match. */
 static status match_from(const struct pattern *pattern, struct arena *arena, bytes text,
                          size_t from, uint32_t groups, pcre2_match_data **out, int *code_out)
 {
     pcre2_general_context *memory = pcre2_general_context_create(take, give, arena);
     pcre2_match_data *data = memory ? pcre2_match_data_create(groups, memory) : NULL;
-    pcre2_match_context *context = data ? pcre2_match_context_create(memory) : NULL;
     struct work work = { .at = from };
+    pcre2_match_context *context = data ? context_of(memory, &work) : NULL;
 
     *out = data;
     *code_out = -1;
     if (!context)
         return arena_exhausted(arena);
-    pcre2_set_callout(context, count_step, &work);
-    pcre2_set_match_limit(context, LIMIT_QUERY_REGEX_STEPS);
-    pcre2_set_depth_limit(context, LIMIT_QUERY_REGEX_STEPS);
-    pcre2_set_heap_limit(context, LIMIT_QUERY_REGEX_KIBIBYTES);
     *code_out = pcre2_match(pattern->code, text.data ? text.data : (const uint8_t *)"", text.len,
                             from, 0, data, context);
     return judge_code(arena, *code_out);
@@ -203,5 +212,61 @@ status pattern_groups(const struct pattern *pattern, struct arena *arena, bytes 
     /* Groups past the last one that took part are not written by the library, but were unset before. */
     for (size_t i = 0; i < out->count; i++)
         out->places[i] = place_of(data, i);
+    return STATUS_OK;
+}
+
+/* ---- one match after the other ---------------------------------------------------------------------- */
+
+struct pattern_search {
+    const struct pattern *pattern;
+    struct arena *arena;
+    bytes text;
+    size_t from;
+    bool is_empty_tried; /* an empty match lies at `from`, and was given */
+    bool is_checked;     /* the text is known to be UTF-8 */
+    size_t group_count;
+    struct work work;
+    pcre2_match_data *data;
+    pcre2_match_context *context;
+};
+
+status pattern_search_begin(const struct pattern *pattern, struct arena *arena, bytes text,
+                            struct pattern_search **out)
+{
+    pcre2_general_context *memory = pcre2_general_context_create(take, give, arena);
+    struct pattern_search *search;
+    uint32_t count = 0;
+
+    pcre2_pattern_info(pattern->code, PCRE2_INFO_CAPTURECOUNT, &count);
+    TRY(ARENA_NEW(arena, 1, &search));
+    *out = search;
+    *search = (struct pattern_search){
+        .pattern = pattern, .arena = arena, .text = text, .group_count = (size_t)count + 1
+    };
+    search->data = memory ? pcre2_match_data_create(count + 1, memory) : NULL;
+    search->context = search->data ? context_of(memory, &search->work) : NULL;
+    return search->context ? STATUS_OK : arena_exhausted(arena);
+}
+
+status pattern_search_next(struct pattern_search *search, size_t group, struct pattern_place *out,
+                           struct pattern_place *group_out)
+{
+    const uint8_t *text = search->text.data ? search->text.data : (const uint8_t *)"";
+    uint32_t options = search->is_checked ? PCRE2_NO_UTF_CHECK : 0;
+
+    *out = *group_out = (struct pattern_place){ 0 };
+    if (search->is_empty_tried)
+        options |= PCRE2_NOTEMPTY_ATSTART;
+    int code = pcre2_match(search->pattern->code, text, search->text.len, search->from, options,
+                           search->data, search->context);
+    search->is_checked = true;
+    TRY(judge_code(search->arena, code));
+    if (code < 0)
+        return STATUS_OK;
+    *out = place_of(search->data, 0);
+    if (group < search->group_count)
+        *group_out = place_of(search->data, group);
+    search->from = out->end;
+    search->is_empty_tried = out->end == out->start;
     return STATUS_OK;
 }

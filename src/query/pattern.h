@@ -35,4 +35,13 @@ struct pattern_groups {
 MUST_USE status pattern_groups(const struct pattern *pattern, struct arena *arena, bytes text,
                                size_t from, struct pattern_groups *out);
 
+/* All matches of a text one after the other; the bounds are for all of them together. In `arena`. */
+struct pattern_search;
+MUST_USE status pattern_search_begin(const struct pattern *pattern, struct arena *arena, bytes text,
+                                     struct pattern_search **out);
+/* The next match, not found if there is none; an empty one is followed by one at the next character at the
+ * earliest. `group_out` is where the group with this number lies in it, not found if it took no part. */
+MUST_USE status pattern_search_next(struct pattern_search *search, size_t group,
+                                    struct pattern_place *out, struct pattern_place *group_out);
+
 #endif

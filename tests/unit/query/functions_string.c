@@ -263,6 +263,11 @@ TEST(functions_string, what_would_take_too_long_or_grow_too_large_is_refused)
         CALL("REGEXMATCH(CONCAT(REPLICATE('a', 40), 'b'), '^(a+)+$')", TOO_MANY_STEPS),
         /* Few steps at each place, but too many over all places. */
         CALL("REGEXMATCH(REPLICATE('a', 10000), 'a+[bd]')", TOO_MANY_STEPS),
+        /* The bound is for all matches of a string together. */
+        CALL("LENGTH(REGEXREPLACEALL(REPLICATE('a', 10000), 'a', 'bc'))", "20000"),
+        CALL("REGEXREPLACEALL(REPLICATE('a', 10000), 'a+b|a', 'c')", TOO_MANY_STEPS),
+        CALL("REGEXEXTRACTALL(REPLICATE('a', 10000), 'a+b|a')", TOO_MANY_STEPS),
+        CALL("REGEXEXTRACT(REPLICATE('a', 10000), 'a+b|a')", "\"a\""),
         CALL("REGEXMATCH('abc', REPLICATE('a', 4096))", "false"),
         CALL("REGEXMATCH('abc', REPLICATE('a', 4097))",
              "TOO_LARGE: a regular expression of the query has 4097 bytes, the limit is 4096"),
