@@ -173,7 +173,10 @@ static int print_functions(struct arena *arena)
                        "Letter case of the names does not matter. A result that is missing is "
                        "what SQL calls undefined: so is\n"
                        "every result for arguments of the wrong kind, unless the sentence says "
-                       "otherwise.\n\n");
+                       "otherwise. The last column names the\n"
+                       "table of tests/corpus/language/ that asks the function; a test sees to "
+                       "it.\nFunctions of one's own (`udf.name`) are not supported: a query that "
+                       "calls one is refused with status 501 and told so.\n\n");
     cosmos_describe_functions(&text);
     return print_text(&text);
 }

@@ -11,8 +11,9 @@
 static const struct {
     const char *name;
     enum function function;
+    const char *tests;
 } table[] = {
-#define SQL_FUNCTION(name, function) { #name, FUNCTION_##function },
+#define SQL_FUNCTION(name, function, tests) { #name, FUNCTION_##function, tests },
 #include "front/cosmos/sql_functions.def"
 #undef SQL_FUNCTION
 };
@@ -32,8 +33,9 @@ static const struct {
     const char *name;
     enum aggregate_kind kind;
     const char *what;
+    const char *tests;
 } aggregates[] = {
-#define SQL_AGGREGATE(name, kind, what) { #name, AGGREGATE_##kind, what },
+#define SQL_AGGREGATE(name, kind, what, tests) { #name, AGGREGATE_##kind, what, tests },
 #include "front/cosmos/sql_aggregates.def"
 #undef SQL_AGGREGATE
 };
@@ -61,14 +63,17 @@ static void append_arity(struct buffer *out, struct function_arity arity)
 
 void cosmos_describe_functions(struct buffer *out)
 {
-    buffer_append_text(out, "| function | arguments | what it gives |\n|---|---|---|\n");
+    buffer_append_text(out,
+                       "| function | arguments | what it gives | tests |\n|---|---|---|---|\n");
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         buffer_append_format(out, "| `%s` | ", table[i].name);
         append_arity(out, function_arity(table[i].function));
-        buffer_append_format(out, " | %s |\n", function_sentence(table[i].function));
+        buffer_append_format(out, " | %s | %s |\n", function_sentence(table[i].function),
+                             table[i].tests);
     }
     buffer_append_text(out, "\nOver many rows, in the columns, and in the ORDER BY of groups:\n\n"
-                            "| aggregate | what it gives |\n|---|---|\n");
+                            "| aggregate | what it gives | tests |\n|---|---|---|\n");
     for (size_t i = 0; i < ARRAY_COUNT(aggregates); i++)
-        buffer_append_format(out, "| `%s` | %s |\n", aggregates[i].name, aggregates[i].what);
+        buffer_append_format(out, "| `%s` | %s | %s |\n", aggregates[i].name, aggregates[i].what,
+                             aggregates[i].tests);
 }
