@@ -87,6 +87,8 @@ struct value value_null(void);
 struct value value_bool(bool truth);
 
 /* The literal start of such a pattern, up to its first wild card. */
-MUST_USE status like_prefix(struct arena *arena, bytes pattern, uint8_t escape, bytes *out);
+MUST_USE status like_prefix(struct arena *arena, bytes pattern, uint32_t escape, bytes *out);
+/* The character that takes their meaning from wild cards; false if the value is not one character. */
+bool like_escape(struct value value, uint32_t *out);
 
 #endif

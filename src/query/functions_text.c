@@ -209,7 +209,7 @@ static bool take_set(bytes *pattern, struct piece *out)
     return true;
 }
 
-static struct piece take_piece(bytes *pattern, uint8_t escape)
+static struct piece take_piece(bytes *pattern, uint32_t escape)
 {
     uint32_t letter = text_next(pattern);
     struct piece piece = { .kind = PIECE_LETTER, .letter = letter };
@@ -252,7 +252,7 @@ static bool piece_takes(const struct piece *piece, uint32_t letter)
 }
 
 /* On a mismatch, the last % takes one more character: every other choice would be tried by it too. */
-static status like_matches(struct evaluation *e, bytes text, bytes pattern, uint8_t escape,
+static status like_matches(struct evaluation *e, bytes text, bytes pattern, uint32_t escape,
                            bool *out)
 {
     bytes text_retry = BYTES_NONE, pattern_retry = BYTES_NONE;
@@ -283,7 +283,7 @@ static status like_matches(struct evaluation *e, bytes text, bytes pattern, uint
     return STATUS_OK;
 }
 
-status like_prefix(struct arena *arena, bytes pattern, uint8_t escape, bytes *out)
+status like_prefix(struct arena *arena, bytes pattern, uint32_t escape, bytes *out)
 {
     struct buffer prefix = buffer_in(arena);
 
@@ -296,18 +296,27 @@ status like_prefix(struct arena *arena, bytes pattern, uint8_t escape, bytes *ou
     return buffer_finish(&prefix, out);
 }
 
+bool like_escape(struct value value, uint32_t *out)
+{
+    bytes text = value_is_text(value) ? value_text(value) : BYTES_NONE;
+
+    *out = text.len ? text_next(&text) : 0;
+    return *out != 0 && text.len == 0;
+}
+
 status function_like(struct evaluation *e, const struct expression *call, struct value *out)
 {
-    struct value value, pattern, escape = value_missing();
-    uint8_t mark = 0;
+    struct value value, pattern, escape;
+    uint32_t mark = 0;
     bool is_match;
 
     TRY(evaluate(e, call->args[0], &value));
     TRY(evaluate(e, call->args[1], &pattern));
-    if (call->count == 3)
+    if (call->count == 3) {
         TRY(evaluate(e, call->args[2], &escape));
-    if (value_is_text(escape) && value_text(escape).len == 1)
-        mark = value_text(escape).data[0];
+        if (!like_escape(escape, &mark))
+            return STATUS_OK;
+    }
     if (!value_is_text(value) || !value_is_text(pattern))
         return STATUS_OK;
     TRY(like_matches(e, value_text(value), value_text(pattern), mark, &is_match));

@@ -385,12 +385,10 @@ static status derive_text(struct arena *arena, const struct expression *call,
         return STATUS_OK;
     prefix = value_text(call->args[1]->literal);
     if (call->function == FUNCTION_like) {
-        uint8_t escape = 0;
-        if (call->count == 3 &&
-            (!is_text_literal(call->args[2]) || value_text(call->args[2]->literal).len != 1))
+        uint32_t escape = 0;
+        if (call->count == 3 && (call->args[2]->kind != EXPRESSION_LITERAL ||
+                                 !like_escape(call->args[2]->literal, &escape)))
             return STATUS_OK;
-        if (call->count == 3)
-            escape = value_text(call->args[2]->literal).data[0];
         TRY(like_prefix(arena, prefix, escape, &prefix));
     } else if (call->count == 3 && (call->args[2]->kind != EXPRESSION_LITERAL ||
                                     value_is_true(call->args[2]->literal))) {
