@@ -148,12 +148,16 @@ static status parse_row_count(struct sql_parser *p, uint64_t *out)
 {
     struct sql_token token = p->token;
     struct value value = token.number;
+    size_t mistakes = p->mistake_count;
     int64_t count;
 
+    *out = 0;
     if (token.kind != TOKEN_NUMBER && token.kind != TOKEN_PARAMETER)
         return sql_fail_here(p);
     if (token.kind == TOKEN_PARAMETER)
         TRY(sql_parameter(p, &token, &value));
+    if (p->mistake_count > mistakes) /* there is no such parameter, which is told */
+        return sql_advance(p);
     if (!value_as_int64(value, &count) || count < 0)
         return sql_fail(&p->lexer, "SC1011", token.start, token.end,
                         "The value '%.*s' is not a whole number of rows from 0 on.",
