@@ -45,7 +45,7 @@ void clock_confirm_leap(struct clock *clock);
 /* Moves server time forward by hand (tests, over the wire too). Not a leap. */
 time_ms clock_advance(struct clock *clock, int64_t by_ms);
 
-/* Nanoseconds of this machine that never run backwards, to say how long something took; nothing is decided by them. */
+/* Nanoseconds of this machine that never run backwards, to say how long something took; nothing that a client is told is decided by them. */
 int64_t clock_stopwatch_ns(void);
 
 /* A source that only moves when told to, for tests. */

@@ -8,6 +8,11 @@
  * read; were it watched by its level, each post would wake worker after worker until one has read it. Posts that come
  * before anybody has heard of the first are one event: whoever takes a source and sees another behind it writes again.
  *
+ * Giving way. A worker that finds no event lets others have its processor before it sleeps: mostly clients of this machine, or other
+ * workers, whose next events it then finds. One that sleeps has to be woken by the client that sends, and takes the
+ * processor away from it in the middle of what it has to send. Where giving way takes long, because somebody only computes, the worker refrains from
+ * it for some events.
+ *
  * `running` counts the workers that do not wait, busy or not. A worker that begins to wait inside an event
  * leaves that count; if too few would be left, a parked worker is woken or a new one started. When it
  * returns there may be more than `many`: the next one that has finished its event parks. The distance
@@ -23,6 +28,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -45,6 +51,12 @@ struct pool {
     size_t parked_count, woken_count; /* of the parked, so many are to go on */
     size_t worker_count;
     pthread_t workers[LIMIT_WORKERS];
+};
+
+enum {
+    EVENTS_PER_AHEAD = 64,      /* how often a worker takes memory in advance */
+    YIELD_NS_MAX = 2000 * 1000, /* who keeps a processor longer is hardly a client that sends */
+    EVENTS_PER_YIELD_TRY = 16,  /* how often it is tried whether that has changed */
 };
 
 static void run_posted(struct source *source, uint32_t events);
@@ -123,12 +135,36 @@ static void park(struct pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* How often a worker takes memory in advance. */
-enum { EVENTS_PER_AHEAD = 64 };
+/* `refrain` is the worker's: so often it does not. */
+static void give_way(unsigned *refrain)
+{
+    if (*refrain > 0) {
+        --*refrain;
+        return;
+    }
+    const int64_t before_ns = clock_stopwatch_ns();
+    sched_yield();
+    if (clock_stopwatch_ns() - before_ns > YIELD_NS_MAX)
+        *refrain = EVENTS_PER_YIELD_TRY;
+}
+
+/* False if there was none after all. */
+static bool take_event(struct pool *pool, unsigned *refrain, struct epoll_event *out)
+{
+    int count = epoll_wait(pool->epoll_fd, out, 1, 0);
+
+    if (count == 0) {
+        give_way(refrain);
+        count = epoll_wait(pool->epoll_fd, out, 1, -1);
+    }
+    ASSERT(count == 1 || count == 0 || errno == EINTR);
+    return count == 1;
+}
 
 static void *run_worker(void *argument)
 {
     struct pool *pool = argument;
+    unsigned refrain = 0;
 
     block_set_host(&pool->host);
     for (unsigned events = 0; !atomic_load(&pool->is_ended); events++) {
@@ -137,12 +173,9 @@ static void *run_worker(void *argument)
             memory_ahead();
         if (atomic_load(&pool->running) > pool->sizes.many)
             park(pool);
-        int count = epoll_wait(pool->epoll_fd, &event, 1, -1);
-        if (count == 1) {
+        if (take_event(pool, &refrain, &event)) {
             struct source *source = event.data.ptr;
             source->on_event(source, event.events);
-        } else {
-            ASSERT(count == 0 || errno == EINTR);
         }
     }
     block_set_host(NULL);
