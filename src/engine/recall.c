@@ -2,7 +2,7 @@
  *
  * A read looks up two rows, the locator and the body that it leads to, and in the memory tables of the
  * storage each lookup is a walk over some thirty keys that lie all over memory. So the body rows that were
- * read last, if they are small, stand here, in a table (base/memo.c).
+ * read last, if they are small, stand here, one behind the other (base/trail.c).
  *
  * Whoever changes a document holds the latch of its key from before it looks until the change can be seen,
  * and a latch has a turn: odd while it, or another one that shares its turn, is held. A row is kept together with the turn that was read
@@ -21,16 +21,17 @@
  * moment itself; about a write, the row that this write has made. Threads: any; no locks, nobody waits. */
 #include "engine/recall.h"
 
-#include "base/memo.h"
+#include "base/trail.h"
 
-enum { PAIRS = 8192 };
+/* 32 MB of rows: some 56,000 with documents of 500 bytes. */
+enum { WORDS = 4 << 20, BUCKETS = 32768 };
 /* Odd: a latch that is held, which no question is asked under. */
 #define TURN_OF_WRITES UINT64_MAX
 
-_Static_assert((int)RECALL_BYTES == (int)MEMO_BYTES, "every row that is short enough is kept");
+_Static_assert((int)RECALL_BYTES == (int)TRAIL_BYTES, "every row that is short enough is kept");
 
 struct recall {
-    struct memo *rows;
+    struct trail *rows;
 };
 
 struct recall *recall_open(void)
@@ -38,7 +39,7 @@ struct recall *recall_open(void)
     struct recall *recall = memory_take(sizeof(*recall));
 
     if (recall)
-        recall->rows = memo_open(PAIRS);
+        recall->rows = trail_open(WORDS, BUCKETS);
     if (recall && recall->rows)
         return recall;
     memory_give(recall);
@@ -48,7 +49,7 @@ struct recall *recall_open(void)
 void recall_close(struct recall *recall)
 {
     if (recall)
-        memo_close(recall->rows);
+        trail_close(recall->rows);
     memory_give(recall);
 }
 
@@ -87,7 +88,7 @@ bool recall_find(const struct recall *recall, const struct recall_question *ques
     const struct memo_key key = key_of(question);
 
     *row_out = BYTES_NONE;
-    return question->turn % 2 == 0 && memo_find(recall->rows, &key, arena, row_out) &&
+    return question->turn % 2 == 0 && trail_find(recall->rows, &key, arena, row_out) &&
            is_row_of(*row_out, question->key);
 }
 
@@ -96,8 +97,8 @@ void recall_keep(struct recall *recall, const struct recall_question *question, 
     const struct memo_key key = key_of(question);
 
     if (question->turn % 2 == 0 && row.len <= RECALL_BYTES &&
-        memo_wants(recall->rows, key.words[0]))
-        memo_keep(recall->rows, &key, row);
+        trail_wants(recall->rows, key.words[0]))
+        trail_keep(recall->rows, &key, row);
 }
 
 /* ---- by write --------------------------------------------------------------------------------------- */
@@ -116,7 +117,7 @@ bool recall_find_write(const struct recall *recall, const struct collection *col
     const struct memo_key key = key_of_write(collection, seq);
     bytes row;
 
-    if (!memo_find(recall->rows, &key, arena, &row))
+    if (!trail_find(recall->rows, &key, arena, &row))
         return false;
     bool is_sound = row_read_body(row, out);
     ASSERT(is_sound);
@@ -127,13 +128,13 @@ bool recall_find_write(const struct recall *recall, const struct collection *col
 bool recall_may_have_write(const struct recall *recall, const struct collection *collection,
                            uint64_t seq)
 {
-    return memo_may_have(recall->rows, key_of_write(collection, seq).words[0]);
+    return trail_may_have(recall->rows, key_of_write(collection, seq).words[0]);
 }
 
 void recall_expect_write(const struct recall *recall, const struct collection *collection,
                          uint64_t seq)
 {
-    memo_expect(recall->rows, key_of_write(collection, seq).words[0]);
+    trail_expect(recall->rows, key_of_write(collection, seq).words[0]);
 }
 
 void recall_keep_write(struct recall *recall, const struct collection *collection, uint64_t seq,
@@ -141,6 +142,6 @@ void recall_keep_write(struct recall *recall, const struct collection *collectio
 {
     const struct memo_key key = key_of_write(collection, seq);
 
-    if (row.len <= RECALL_BYTES && memo_has_met(recall->rows, key.words[0]))
-        memo_keep(recall->rows, &key, row);
+    if (row.len <= RECALL_BYTES && trail_has_met(recall->rows, key.words[0]))
+        trail_keep(recall->rows, &key, row);
 }
