@@ -15,6 +15,7 @@
 #include "storage/rocksdb_log.h"
 #include "storage/rocksdb_memtable.h"
 #include "storage/rocksdb_raw.h"
+#include "storage/rocksdb_spare.h"
 #include "storage/rocksdb_sync.h"
 #include "storage/rocksdb_trash.h"
 
@@ -50,6 +51,7 @@ static void rocks_close(struct storage *storage)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
 
+    spares_end(rocks);
     trash_stop(rocks);
     sync_end(rocks);
     if (rocks->db != NULL) {
@@ -66,6 +68,7 @@ static void rocks_close(struct storage *storage)
     if (rocks->options[0] != NULL)
         rocksdb_options_release(rocks);
     ahead_end(rocks);
+    spares_release(rocks);
     pthread_mutex_destroy(&rocks->trash.lock);
     directory_close(rocks->directory_fd);
     memory_give(rocks->path);
@@ -121,6 +124,7 @@ static struct rocksdb_storage *rocks_make(const struct storage_options *options)
     for (int i = 0; i < SPACE_COUNT; i++)
         raw_shelf_open(&rocks->shelves[i], rocks, (enum storage_space)i);
     ahead_begin(rocks);
+    spares_init(rocks);
     sync_begin(rocks);
     pthread_mutex_init(&rocks->trash.lock, NULL);
     atomic_store(&rocks->sweeps_running, 0);
@@ -218,6 +222,7 @@ status storage_open_rocksdb(const struct storage_options *options, struct arena 
     if (s.code == OK && !rocks->is_read_only) {
         raw_begin(rocks);
         trash_begin(rocks);
+        spares_begin(rocks);
     }
 done:
     if (s.code == OK)

@@ -10,10 +10,12 @@
  * waits for a whole stretch. A log that was killed in the middle of a write has zeros behind its last bytes instead
  * of an end, so that it counts as damaged there (see rocksdb_options.c); what was promised lies before.
  *
+ * A log that begins as a spare one has such room from its beginning (rocksdb_spare.c).
+ *
  * Whoever copies the log in use takes as many bytes as it has at first. Were some of them zeros, commits could
  * overwrite them while they are copied, and the copy could lack one commit and have the next. So there are none
  * meanwhile: the copy begins with a flush, which puts a new log in the place of one that has any, and that one stays
- * without.
+ * without. So does whoever wants the log to be short.
  *
  * Keeps: only writes at the end of a file, never into it, and only between two commits; so it cannot meet what
  * RocksDB writes, whichever log that goes to. Databases that write little never have such a stretch. What fails here
@@ -21,40 +23,21 @@
  * Threads: the committing one; pausing by any. Start reading at ahead_prepare(). */
 #include "storage/rocksdb_ahead.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "storage/rocksdb_log.h"
+#include "storage/rocksdb_spare.h"
 
 enum {
     STRETCH_BYTES = 256 << 10,
-    /* Written without any of this after an opening, so that small databases stay small. */
+    /* Written without any of this to a new log, so that small databases stay small. */
     FIRST_BYTES = 64 << 10,
     PAGE_BYTES = 4096,
 };
 
 static const uint8_t zeros[PAGE_BYTES];
-
-/* The newest log, opened for writing, or -1. It is not kept open: what RocksDB deletes would stay on the disk for as
- * long as somebody has it open. */
-static int open_log(const struct rocksdb_storage *rocks)
-{
-    const struct dirent *entry;
-    uint64_t newest = 0;
-
-    DIR *directory = opendir(rocks->path);
-    if (directory == NULL)
-        return -1;
-    while ((entry = readdir(directory)) != NULL) {
-        const uint64_t number = log_number(entry->d_name);
-        newest = number > newest ? number : newest;
-    }
-    const int file = log_open(dirfd(directory), newest, O_WRONLY);
-    closedir(directory);
-    return file;
-}
 
 /* Up to the end of a block, so that no piece of a head lies behind the last one. */
 static size_t stretch_from(uint64_t end)
@@ -80,8 +63,11 @@ static bool write_zeros(int file, off_t at, size_t size)
 static void prepare(struct rocksdb_storage *rocks, size_t size)
 {
     const size_t needed = size + LOG_HEAD_BYTES * (2 + size / LOG_BLOCK_BYTES);
+    const int64_t in_new_log = atomic_exchange(&rocks->ahead_in_new_log, -1);
     struct stat about;
 
+    if (in_new_log >= 0)
+        rocks->ahead_left = in_new_log > FIRST_BYTES ? (size_t)in_new_log : FIRST_BYTES;
     if (rocks->ahead_left >= needed) {
         rocks->ahead_left -= needed;
         return;
@@ -90,7 +76,8 @@ static void prepare(struct rocksdb_storage *rocks, size_t size)
     /* What is longer than a stretch would wait for both. */
     if (rocks->copies_running > 0 || needed >= STRETCH_BYTES / 2)
         return;
-    const int file = open_log(rocks);
+    /* Not kept open: what RocksDB deletes would stay on the disk for as long as somebody has it open. */
+    const int file = log_open_newest(rocks->path, O_WRONLY);
     if (file < 0)
         return;
     if (fstat(file, &about) == 0) {
@@ -116,6 +103,7 @@ void ahead_pause(struct rocksdb_storage *rocks)
 {
     pthread_mutex_lock(&rocks->ahead_lock);
     rocks->copies_running++;
+    spares_pause(rocks);
     pthread_mutex_unlock(&rocks->ahead_lock);
 }
 
@@ -123,6 +111,7 @@ void ahead_resume(struct rocksdb_storage *rocks)
 {
     pthread_mutex_lock(&rocks->ahead_lock);
     rocks->copies_running--;
+    spares_resume(rocks);
     pthread_mutex_unlock(&rocks->ahead_lock);
 }
 
@@ -130,6 +119,7 @@ void ahead_begin(struct rocksdb_storage *rocks)
 {
     pthread_mutex_init(&rocks->ahead_lock, NULL);
     rocks->ahead_left = FIRST_BYTES;
+    atomic_store(&rocks->ahead_in_new_log, -1);
 }
 
 void ahead_end(struct rocksdb_storage *rocks)

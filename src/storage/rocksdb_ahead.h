@@ -8,8 +8,8 @@
 void ahead_prepare(struct rocksdb_storage *rocks, size_t size);
 void ahead_committed(struct rocksdb_storage *rocks);
 
-/* Around whatever copies the log that is in use: no zeros are written meanwhile, and those that were have their commit
- * before them. */
+/* Around whatever copies the log that is in use, or puts another in its place that shall be short: no zeros are written meanwhile, and those
+ * that were have their commit before them. */
 void ahead_pause(struct rocksdb_storage *rocks);
 void ahead_resume(struct rocksdb_storage *rocks);
 

@@ -16,6 +16,7 @@
  *     rocksdb_filling.cc  what RocksDB calls to fill them
  *     rocksdb_log.c       what a process left in the log
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
+ *     rocksdb_spare.c     logs that begin as old ones, with room in them (rocksdb_disk.cc)
  *     rocksdb_sync.c      the sync of a large commit, beside the filling of the memory tables
  *     rocksdb_space.c     giving space back, and how much there is
  *     rocksdb_trash.c     files leave the disk in the background (rocksdb_unlink.c)
@@ -54,6 +55,24 @@ struct log_sync {
     _Atomic(const struct sound_state *) sound; /* NULL until a sync fails */
 };
 
+enum { SPARES_MAX = 4 };
+
+/* See rocksdb_spare.c. */
+struct log_spares {
+    pthread_t thread;
+    bool has_thread;
+    int arrivals, stop; /* descriptors, or -1 */
+    _Atomic int64_t keep_ns;
+    pthread_mutex_t lock; /* guards what follows, and is held while a log is begun */
+    struct log_spare {
+        uint64_t number, bytes;
+        int64_t made_at_ns;
+    } items[SPARES_MAX];
+    size_t count;
+    int pauses;
+    uint64_t begun; /* logs so far */
+};
+
 struct rocksdb_storage {
     struct storage base;
     const struct log *log;
@@ -75,10 +94,15 @@ struct rocksdb_storage {
     struct raw_blocks *blocks, *body_blocks;
     /* Room in the log that is on the disk already, see rocksdb_ahead.c; the committing thread's. */
     size_t ahead_left;
+    /* The same of a log that has just been begun, for the committing thread to take over; -1: none was. */
+    _Atomic int64_t ahead_in_new_log;
     /* Held by the committing thread from the zeros to the end of the commit that they are for. */
     pthread_mutex_t ahead_lock;
     int copies_running; /* ahead_lock; no zeros meanwhile */
     struct log_sync sync;
+    struct log_spares spares;
+    /* What RocksDB makes files with, see rocksdb_disk.cc. */
+    struct rocksdb_disk *disk;
     /* Files that were dropped, see rocksdb_trash.c; does not change while the database is open, but for the atomic one. */
     struct {
         pthread_t thread;

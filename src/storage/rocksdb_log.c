@@ -38,12 +38,34 @@ uint64_t log_number(const char *name)
     return strcmp(end, ".log") == 0 ? number : 0;
 }
 
+void log_name(uint64_t number, char out[LOG_NAME_BYTES])
+{
+    snprintf(out, LOG_NAME_BYTES, "%06" PRIu64 ".log", number);
+}
+
 int log_open(int directory, uint64_t number, int flags)
 {
-    char name[32];
+    char name[LOG_NAME_BYTES];
 
-    snprintf(name, sizeof(name), "%06" PRIu64 ".log", number);
+    log_name(number, name);
     return openat(directory, name, flags | O_CLOEXEC);
+}
+
+int log_open_newest(const char *path, int flags)
+{
+    const struct dirent *entry;
+    uint64_t newest = 0;
+
+    DIR *directory = opendir(path);
+    if (directory == NULL)
+        return -1;
+    while ((entry = readdir(directory)) != NULL) {
+        const uint64_t number = log_number(entry->d_name);
+        newest = number > newest ? number : newest;
+    }
+    const int file = log_open(dirfd(directory), newest, flags);
+    closedir(directory);
+    return file;
 }
 
 /* ---- the last record ------------------------------------------------------------------------------- */

@@ -7,10 +7,14 @@
 /* A log consists of blocks, and a commit of pieces that each lie in one block, behind a head. */
 enum { LOG_BLOCK_BYTES = 32 << 10, LOG_HEAD_BYTES = 7 };
 
-/* The number in NNNNNN.log, or 0. */
+enum { LOG_NAME_BYTES = 32 };
+/* The number in NNNNNN.log, or 0; and the name of such a number. */
 uint64_t log_number(const char *name);
+void log_name(uint64_t number, char out[LOG_NAME_BYTES]);
 /* The log of this number, with flags of open(); -1 if there is none. */
 int log_open(int directory, uint64_t number, int flags);
+/* The newest one in a directory, the same way. */
+int log_open_newest(const char *path, int flags);
 
 struct logs_left {
     uint64_t bytes; /* zeros included */

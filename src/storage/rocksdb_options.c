@@ -32,6 +32,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "storage/rocksdb_disk.h"
 #include "storage/rocksdb_memtable.h"
 
 enum {
@@ -264,6 +265,7 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
      * zeros there (rocksdb_ahead.c). */
     set_by_name(&rocks->options[0], "track_and_verify_wals_in_manifest=true;allow_fallocate=false");
     set_database_options(rocks->options[0]);
+    rocks->disk = rocksdb_disk_choose(rocks->options[0], rocks);
     if (options->counts_written_bytes)
         rocksdb_options_enable_statistics(rocks->options[0]);
     rocksdb_options_set_create_if_missing(rocks->options[0], !options->must_exist);
@@ -295,4 +297,5 @@ void rocksdb_options_release(struct rocksdb_storage *rocks)
     rocksdb_cache_destroy(rocks->bodies_cache);
     rocksdb_cache_destroy(rocks->rows_cache);
     rocksdb_compactionfilter_destroy(rocks->zero_filter);
+    rocksdb_disk_release(rocks->disk);
 }

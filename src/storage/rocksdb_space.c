@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "storage/directory.h"
+#include "storage/rocksdb_ahead.h"
 #include "storage/rocksdb_trash.h"
 
 enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is rewritten once */
@@ -99,13 +100,16 @@ status rocks_drop_range(struct storage *storage, struct row_address where, bytes
     return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "drop_range", error);
 }
 
+/* With a log behind it that has no more in it than is written to it from then on. */
 static status flush_space(struct rocksdb_storage *rocks, enum storage_space space)
 {
     rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
     char *error = NULL;
 
     rocksdb_flushoptions_set_wait(options, 1);
+    ahead_pause(rocks);
     rocksdb_flush_cf(rocks->db, options, rocks->spaces[space], &error);
+    ahead_resume(rocks);
     rocksdb_flushoptions_destroy(options);
     return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "flush", error);
 }

@@ -71,6 +71,11 @@ bool trash_take(const char *path)
     return len > 0 && len < (int)sizeof(to) && rename(path, to) == 0;
 }
 
+void trash_path(const struct rocksdb_storage *rocks, const char *name, char out[], size_t size)
+{
+    snprintf(out, size, "%s/%s/%s", rocks->path, trash_name, name);
+}
+
 /* ---- out -------------------------------------------------------------------------------------------- */
 
 /* What is known of all that lies there. */
@@ -110,8 +115,7 @@ static void rest(struct heap *heap, uint64_t step, int64_t took_ns)
                     heap->look->removed >= heap->look->bytes_max;
 }
 
-/* May its content go? Nobody can open it or give it another name any more. */
-static bool is_ours_alone(int file, const struct stat *about, bool *in_use_out)
+bool trash_is_ours_alone(int file, const struct stat *about, bool *in_use_out)
 {
     *in_use_out = false;
     if (about->st_nlink != 1)
@@ -144,7 +148,7 @@ static void remove_one(struct heap *heap, const char *name)
     struct stat about;
     bool is_in_use = false;
 
-    if (file >= 0 && fstat(file, &about) == 0 && is_ours_alone(file, &about, &is_in_use))
+    if (file >= 0 && fstat(file, &about) == 0 && trash_is_ours_alone(file, &about, &is_in_use))
         shorten(heap, file, (uint64_t)about.st_size);
     heap->look->in_use += is_in_use;
     if (!is_in_use && !heap->is_over)
@@ -216,14 +220,20 @@ void trash_let_go_now(struct rocksdb_storage *rocks)
     pthread_mutex_unlock(&rocks->trash.lock);
 }
 
+void trash_forget_arrivals(int arrivals)
+{
+    char events[4096];
+
+    while (read(arrivals, events, sizeof(events)) > 0)
+        continue;
+}
+
 /* What has come from now on is told by the descriptors. */
 static void forget_calls(const struct rocksdb_storage *rocks)
 {
-    char events[4096];
     uint64_t calls;
 
-    while (read(rocks->trash.arrivals, events, sizeof(events)) > 0)
-        continue;
+    trash_forget_arrivals(rocks->trash.arrivals);
     (void)!read(rocks->trash.wish, &calls, sizeof(calls));
 }
 
@@ -249,14 +259,14 @@ static void *tend(void *owner)
     return NULL;
 }
 
-static int watch_arrivals(const char *path)
+int trash_watch(const char *path, const char *name)
 {
-    char trash[PATH_MAX];
+    char directory[PATH_MAX];
     const int arrivals = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 
-    snprintf(trash, sizeof(trash), "%s/%s", path, trash_name);
-    (void)mkdir(trash, 0700);
-    if (arrivals >= 0 && inotify_add_watch(arrivals, trash, IN_MOVED_TO) >= 0)
+    snprintf(directory, sizeof(directory), "%s/%s", path, name);
+    (void)mkdir(directory, 0700);
+    if (arrivals >= 0 && inotify_add_watch(arrivals, directory, IN_MOVED_TO) >= 0)
         return arrivals;
     if (arrivals >= 0)
         close(arrivals);
@@ -266,7 +276,7 @@ static int watch_arrivals(const char *path)
 void trash_begin(struct rocksdb_storage *rocks)
 {
     rocks->trash.is_begun = true;
-    rocks->trash.arrivals = watch_arrivals(rocks->path);
+    rocks->trash.arrivals = trash_watch(rocks->path, trash_name);
     rocks->trash.stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rocks->trash.wish = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rocks->trash.has_thread = rocks->trash.stop >= 0 && rocks->trash.wish >= 0 &&

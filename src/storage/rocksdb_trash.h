@@ -2,6 +2,8 @@
 #ifndef STORAGE_ROCKSDB_TRASH_H
 #define STORAGE_ROCKSDB_TRASH_H
 
+#include <sys/stat.h>
+
 #include "storage/rocksdb_backend.h"
 
 /* From the opening to the closing of the database; what an earlier process has left goes too. */
@@ -30,5 +32,16 @@ struct trash_look {
     unsigned in_use;  /* files that stay for now, because somebody reads them */
 };
 void trash_empty(const char *path, struct trash_look *look);
+
+/* ---- for others who keep removed files (rocksdb_spare.c) ---- */
+
+/* Where a file of this name would lie among the dropped ones. */
+void trash_path(const struct rocksdb_storage *rocks, const char *name, char out[], size_t size);
+/* May the content of a file go, which nobody can open or give another name any more? */
+bool trash_is_ours_alone(int file, const struct stat *about, bool *in_use_out);
+/* A directory, which is made, and a descriptor that can be read when something was moved there; -1 if that fails. */
+int trash_watch(const char *path, const char *name);
+/* What has come from now on is told by the descriptor. */
+void trash_forget_arrivals(int arrivals);
 
 #endif

@@ -1,4 +1,4 @@
-/* RocksDB, removing files: they go to the trash.
+/* RocksDB, removing files: they go to the trash, and large logs to the spares.
  *
  * RocksDB removes what it does not need any more on whatever thread finds out, also on those that others wait for.
  * The program has an unlink() of its own (mk/flags.mk), and what the program has comes first for the loader, so the library's
@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 
 #include "storage/rocksdb_replaced.h"
+#include "storage/rocksdb_spare.h"
 #include "storage/rocksdb_trash.h"
 
 typedef int unlink_function(const char *path);
@@ -23,5 +24,5 @@ static int unlink_really(const char *path)
 
 int rocksdb_unlink(const char *path)
 {
-    return trash_take(path) ? 0 : unlink_really(path);
+    return spares_take(path) || trash_take(path) ? 0 : unlink_really(path);
 }

@@ -1,7 +1,14 @@
 /* The fixture of the storage tests: opens any backend and says each step in one word. */
 #include "tests/unit/storage/fixture.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "storage/rocksdb_graves.h"
 #include "storage/rocksdb_raw.h"
@@ -220,4 +227,56 @@ void fixture_check_scan(const char *file, int line, struct fixture *f, struct st
         check_same_bytes(file, line, range.is_bulk ? "bulk scan" : "scan", got, strlen(got), want,
                          strlen(want), "");
     }
+}
+
+/* ---- after a crash -------------------------------------------------------------------------------- */
+
+/* Which files there are is in these. */
+static bool is_table_of_contents(const char *name)
+{
+    return strncmp(name, "MANIFEST", 8) == 0 || strcmp(name, "CURRENT") == 0;
+}
+
+static void copy_file(const char *from, const char *to, const char *name)
+{
+    struct stat info;
+    char path[600];
+
+    snprintf(path, sizeof(path), "%s/%s", from, name);
+    const int in = open(path, O_RDONLY);
+    if (in < 0) {
+        CHECK_EQ(errno, ENOENT, "what RocksDB has removed since the listing may be gone");
+        return;
+    }
+    CHECK_EQ(fstat(in, &info), 0, "");
+    if (S_ISREG(info.st_mode)) {
+        snprintf(path, sizeof(path), "%s/%s", to, name);
+        const int out = open(path, O_CREAT | O_WRONLY, 0600);
+        CHECK_EQ(sendfile(out, in, NULL, (size_t)info.st_size), info.st_size, "");
+        close(out);
+    }
+    close(in);
+}
+
+void fixture_copy_files(const char *from, const char *to)
+{
+    const struct dirent *entry;
+
+    for (int round = 0; round < 2; round++) {
+        DIR *directory = opendir(from);
+        CHECK(directory != NULL);
+        while ((entry = readdir(directory)) != NULL)
+            if (is_table_of_contents(entry->d_name) == (round == 0))
+                copy_file(from, to, entry->d_name);
+        closedir(directory);
+    }
+}
+
+void fixture_open_image(struct fixture *f, const char *image, struct log log)
+{
+    fixture_open(f, FIXTURE_MEMORY);
+    f->kind = FIXTURE_ROCKSDB;
+    f->log = log;
+    f->options.path = image;
+    fixture_reopen(f);
 }

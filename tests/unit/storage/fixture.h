@@ -45,6 +45,11 @@ void fixture_commit(struct fixture *f);
 void fixture_flush(struct fixture *f, enum storage_space space);
 void fixture_compact(struct fixture *f, enum storage_space space);
 
+/* Copies the files of an open database, which is what a killed process leaves behind. Files that appear meanwhile are not
+ * known to it. */
+void fixture_copy_files(const char *from, const char *to);
+void fixture_open_image(struct fixture *f, const char *image, struct log log);
+
 /* The row has this value; NULL: it is not there. */
 #define CHECK_ROW(f, view, where, key, want) \
     fixture_check_row(__FILE__, __LINE__, (f), (view), (where), (key), (want))

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -401,49 +400,6 @@ TEST(storage, rocksdb_sweep_on_a_full_disk_fails_and_loses_nothing)
 
 /* ---- after a crash -------------------------------------------------------------------------------- */
 
-/* Which files there are is in these. */
-static bool is_table_of_contents(const char *name)
-{
-    return strncmp(name, "MANIFEST", 8) == 0 || strcmp(name, "CURRENT") == 0;
-}
-
-static void copy_file(const char *from, const char *to, const char *name)
-{
-    struct stat info;
-    char path[600];
-
-    snprintf(path, sizeof(path), "%s/%s", from, name);
-    const int in = open(path, O_RDONLY);
-    if (in < 0) {
-        CHECK_EQ(errno, ENOENT, "what RocksDB has removed since the listing may be gone");
-        return;
-    }
-    CHECK_EQ(fstat(in, &info), 0, "");
-    if (S_ISREG(info.st_mode)) {
-        snprintf(path, sizeof(path), "%s/%s", to, name);
-        const int out = open(path, O_CREAT | O_WRONLY, 0600);
-        CHECK_EQ(sendfile(out, in, NULL, (size_t)info.st_size), info.st_size, "");
-        close(out);
-    }
-    close(in);
-}
-
-/* Copies the files of an open database, which is what a killed process leaves behind. Files that appear meanwhile are not
- * known to it. */
-static void copy_files(const char *from, const char *to)
-{
-    const struct dirent *entry;
-
-    for (int round = 0; round < 2; round++) {
-        DIR *directory = opendir(from);
-        CHECK(directory != NULL);
-        while ((entry = readdir(directory)) != NULL)
-            if (is_table_of_contents(entry->d_name) == (round == 0))
-                copy_file(from, to, entry->d_name);
-        closedir(directory);
-    }
-}
-
 /* The write-ahead log of a database that has only one with something in it. */
 static void log_path(const char *from, char *out, size_t room)
 {
@@ -503,7 +459,7 @@ static struct crashed crash_with(const char *some_value)
         fixture_commit(&f);
     }
     check_temp_dir(crashed.image, sizeof(crashed.image));
-    copy_files(f.path, crashed.image);
+    fixture_copy_files(f.path, crashed.image);
     fixture_close(&f);
     log_path(crashed.image, crashed.log, sizeof(crashed.log));
     CHECK_EQ(stat(crashed.log, &info), 0, "");
@@ -520,15 +476,6 @@ static void damage_log(const struct crashed *crashed, off_t at, bytes with)
     close(fd);
 }
 
-static void open_image(struct fixture *f, const char *image, struct log log)
-{
-    fixture_open(f, FIXTURE_MEMORY);
-    f->kind = FIXTURE_ROCKSDB;
-    f->log = log;
-    f->options.path = image;
-    fixture_reopen(f);
-}
-
 /* Opens the image and returns how many of the commits are there; they must be the first ones. */
 static int count_commits(const char *image, int log_fd)
 {
@@ -539,7 +486,7 @@ static int count_commits(const char *image, int log_fd)
     char want[16];
     int count = 0;
 
-    open_image(&f, image, log_to(log_fd, LOG_WARNING));
+    fixture_open_image(&f, image, log_to(log_fd, LOG_WARNING));
     CHECK_OK(storage_scan_open(f.storage, NULL, fixture_at(SPACE_ROWS), &all, &scan));
     while (storage_scan_next(scan, &key, &value)) {
         snprintf(want, sizeof(want), "%03d", count++);
@@ -633,7 +580,7 @@ static void copy_and_cut(const char *image, off_t from, char *out, size_t room)
     char path[600];
 
     check_temp_dir(out, room);
-    copy_files(image, out);
+    fixture_copy_files(image, out);
     log_path(out, path, sizeof(path));
     const int fd = open(path, O_WRONLY);
     CHECK_EQ(fstat(fd, &info), 0, "");
@@ -715,7 +662,7 @@ static void make_large_image(char *image, size_t room)
     CHECK_THAT(directory_bytes(f.path, ".log") > 8000000, "%llu",
                (unsigned long long)directory_bytes(f.path, ".log"));
     check_temp_dir(image, room);
-    copy_files(f.path, image);
+    fixture_copy_files(f.path, image);
     fixture_close(&f);
 }
 
@@ -744,7 +691,7 @@ TEST(storage, rocksdb_shows_a_large_log_before_and_after_it_is_in_files)
     struct fixture f;
 
     make_large_image(image, sizeof(image));
-    open_image(&f, image, log_to(2, LOG_SILENT));
+    fixture_open_image(&f, image, log_to(2, LOG_SILENT));
     struct rocksdb_storage *rocks = rocksdb_of(f.storage);
     for (bool is_in_files = false, was_in_files = false; !was_in_files;) {
         was_in_files = is_in_files;
@@ -766,7 +713,7 @@ TEST(storage, rocksdb_reads_the_files_themselves_once_a_large_log_is_in_them)
     struct fixture f;
 
     make_large_image(image, sizeof(image));
-    open_image(&f, image, log_to(2, LOG_SILENT));
+    fixture_open_image(&f, image, log_to(2, LOG_SILENT));
     struct raw_shelf *shelf = &rocksdb_of(f.storage)->shelves[SPACE_BODIES];
     while (!raw_past_is_in_files(shelf))
         sched_yield();
@@ -781,16 +728,16 @@ TEST(storage, rocksdb_keeps_everything_when_it_crashes_again_before_a_large_log_
     struct fixture f;
 
     make_large_image(image, sizeof(image));
-    open_image(&f, image, log_to(2, LOG_SILENT));
+    fixture_open_image(&f, image, log_to(2, LOG_SILENT));
     rocksdb_disable_file_deletions(rocksdb_of(f.storage)->db, &error);
     CHECK(error == NULL);
     fixture_put(&f, fixture_at(SPACE_META), "after", "the first crash");
     fixture_commit(&f);
     check_temp_dir(second, sizeof(second));
-    copy_files(image, second);
+    fixture_copy_files(image, second);
     fixture_close(&f);
 
-    open_image(&f, second, log_to(2, LOG_SILENT));
+    fixture_open_image(&f, second, log_to(2, LOG_SILENT));
     CHECK_EQ(count_rows(&f, SPACE_BODIES), LARGE_LOG_ROWS / 2, "");
     CHECK_EQ(count_rows(&f, SPACE_ROWS), LARGE_LOG_ROWS, "");
     CHECK_ROW(&f, NULL, fixture_at(SPACE_META), "after", "the first crash");
@@ -803,7 +750,7 @@ TEST(storage, rocksdb_has_its_usual_buffers_after_a_large_log)
     struct fixture f;
 
     make_large_image(image, sizeof(image));
-    open_image(&f, image, log_to(2, LOG_SILENT));
+    fixture_open_image(&f, image, log_to(2, LOG_SILENT));
     fill(&f, SPACE_META, 20000); /* 10 MB: more than a usual buffer, less than a large one */
     value = rocksdb_property_value_cf(rocksdb_of(f.storage)->db,
                                       rocksdb_of(f.storage)->spaces[SPACE_META],

@@ -1,0 +1,29 @@
+/* What RocksDB makes files with, so that we have a say; see rocksdb_disk.cc. */
+#ifndef STORAGE_ROCKSDB_DISK_H
+#define STORAGE_ROCKSDB_DISK_H
+
+#include <rocksdb/c.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rocksdb_storage;
+struct rocksdb_disk;
+
+/* The options of the database use it from then on; it has to outlive the database. */
+struct rocksdb_disk *rocksdb_disk_choose(rocksdb_options_t *options, struct rocksdb_storage *rocks);
+void rocksdb_disk_release(struct rocksdb_disk *disk);
+
+/* What it asks when a log begins (rocksdb_spare.c). From `begin` to `end`, which follows in any case, nobody else begins one. True if there is a
+ * spare to begin it with: its path is in `spare_out`. */
+bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spare_out[],
+                      size_t spare_size);
+void spares_end_log(struct rocksdb_storage *rocks, bool is_begun);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,353 @@
+/* RocksDB, spare logs: a log that is over becomes the beginning of another.
+ *
+ * A log that is written at the end of a new file takes fresh memory from the system for each page, and fresh blocks from the file
+ * system, which every sync has to note down. Memory that a virtual machine has given back to its host has to be fetched from
+ * there: then a commit of a few hundred documents takes longer to reach the log than to be sorted and put into the memory tables.
+ * To overwrite a file that is in memory takes a tenth of that, and its syncs write nothing but the bytes. So large logs that RocksDB
+ * has removed are filled with zeros by a thread of their own, and synced; whatever log RocksDB begins next is such a file, under
+ * its new name (rocksdb_disk.cc). It is the same as room ahead of the log's end (rocksdb_ahead.c), all of it at once.
+ *
+ *     000012.log --over--> spare/000012.log --zeros, sync--> listed --next log--> 000019.log
+ *                               |                              |
+ *                               '-------- not wanted ----------'--nobody came--> dropped/000012.log (rocksdb_trash.c)
+ *
+ * The price: what goes through such logs is written twice, the first time as zeros, but not while anybody waits; and some
+ * disk for as long as spares are kept, which is short.
+ *
+ * Keeps: a spare is all zeros on the disk before it gets its new name, so that nothing of an old log can ever be read from a new
+ * one, with or without power; and it is touched only when its move here is on the disk, because without power it may be back under its
+ * old name, and is whole then. While a log is copied none is begun that way (rocksdb_ahead.c). What fails here is left to the trash.
+ * Threads: any; see the lock. Start reading at spares_begin_log(). */
+#include "storage/rocksdb_spare.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "storage/rocksdb_disk.h"
+#include "storage/rocksdb_log.h"
+#include "storage/rocksdb_trash.h"
+
+enum {
+    LEAST_BYTES = 8 << 20,
+    ALL_BYTES_MAX = 160 << 20,
+    KEEP_MS = 10000,
+    /* Syncs of others get between two such steps. */
+    STEP_BYTES = 512 << 10,
+    /* So often in the time that they are kept it is looked for those that nobody came for. */
+    LOOKS = 10,
+};
+
+static const char spare_name[] = "spare";
+
+void spares_init(struct rocksdb_storage *rocks)
+{
+    pthread_mutex_init(&rocks->spares.lock, NULL);
+    atomic_store(&rocks->spares.keep_ns, (int64_t)KEEP_MS * 1000000);
+    rocks->spares.arrivals = -1;
+    rocks->spares.stop = -1;
+}
+
+void spares_release(struct rocksdb_storage *rocks)
+{
+    pthread_mutex_destroy(&rocks->spares.lock);
+}
+
+/* ---- in --------------------------------------------------------------------------------------------- */
+
+bool spares_take(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char to[PATH_MAX];
+    struct stat about;
+
+    if (!slash || log_number(slash + 1) == 0 || lstat(path, &about) != 0 ||
+        !S_ISREG(about.st_mode) || about.st_size < LEAST_BYTES)
+        return false;
+    const int len = snprintf(to, sizeof(to), "%.*s/%s%s", (int)(slash - path), path, spare_name,
+                             slash);
+    return len > 0 && len < (int)sizeof(to) && rename(path, to) == 0;
+}
+
+/* ---- a log begins ------------------------------------------------------------------------------------ */
+
+/* The database's own, not that of a copy. */
+static bool is_log_of(const struct rocksdb_storage *rocks, const char *path)
+{
+    const size_t len = strlen(rocks->path);
+
+    return strncmp(path, rocks->path, len) == 0 && path[len] == '/' &&
+           log_number(path + len + 1) != 0;
+}
+
+/* The last one in the list. */
+static void path_of_last(const struct rocksdb_storage *rocks, char out[], size_t size)
+{
+    char name[LOG_NAME_BYTES];
+
+    log_name(rocks->spares.items[rocks->spares.count - 1].number, name);
+    snprintf(out, size, "%s/%s/%s", rocks->path, spare_name, name);
+}
+
+bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spare_out[],
+                      size_t spare_size)
+{
+    struct log_spares *spares = &rocks->spares;
+
+    pthread_mutex_lock(&spares->lock);
+    if (!is_log_of(rocks, path))
+        return false;
+    atomic_store(&rocks->ahead_in_new_log, 0);
+    if (spares->pauses > 0 || spares->count == 0)
+        return false;
+    path_of_last(rocks, spare_out, spare_size);
+    return true;
+}
+
+void spares_end_log(struct rocksdb_storage *rocks, bool is_begun)
+{
+    struct log_spares *spares = &rocks->spares;
+
+    if (is_begun) {
+        spares->count--;
+        spares->begun++;
+        atomic_store(&rocks->ahead_in_new_log, (int64_t)spares->items[spares->count].bytes);
+    }
+    pthread_mutex_unlock(&spares->lock);
+}
+
+/* RocksDB goes on with a log that has nothing in it when it is told to begin another. */
+static void shorten_if_empty(int log)
+{
+    static const uint8_t zeros[LOG_HEAD_BYTES];
+    uint8_t head[LOG_HEAD_BYTES];
+
+    if (pread(log, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+        memcmp(head, zeros, sizeof(head)) == 0)
+        (void)!ftruncate(log, 0);
+}
+
+void spares_pause(struct rocksdb_storage *rocks)
+{
+    pthread_mutex_lock(&rocks->spares.lock);
+    rocks->spares.pauses++;
+    const int log = log_open_newest(rocks->path, O_RDWR);
+    if (log >= 0) {
+        shorten_if_empty(log);
+        close(log);
+    }
+    pthread_mutex_unlock(&rocks->spares.lock);
+}
+
+void spares_resume(struct rocksdb_storage *rocks)
+{
+    pthread_mutex_lock(&rocks->spares.lock);
+    rocks->spares.pauses--;
+    pthread_mutex_unlock(&rocks->spares.lock);
+}
+
+/* ---- the list ---------------------------------------------------------------------------------------- */
+
+static bool is_wanted(struct log_spares *spares, uint64_t size)
+{
+    uint64_t sum = size;
+
+    pthread_mutex_lock(&spares->lock);
+    for (size_t i = 0; i < spares->count; i++)
+        sum += spares->items[i].bytes;
+    const bool has_room = size >= LEAST_BYTES && spares->count < SPARES_MAX &&
+                          sum <= ALL_BYTES_MAX && spares->pauses == 0;
+    pthread_mutex_unlock(&spares->lock);
+    return has_room;
+}
+
+/* It is all zeros, up to the end of a block, and that is on the disk. */
+static void add(struct log_spares *spares, uint64_t number, uint64_t size)
+{
+    ASSERT(size % LOG_BLOCK_BYTES == 0);
+    pthread_mutex_lock(&spares->lock);
+    ASSERT(spares->count < SPARES_MAX);
+    spares->items[spares->count++] =
+        (struct log_spare){ .number = number, .bytes = size, .made_at_ns = clock_stopwatch_ns() };
+    pthread_mutex_unlock(&spares->lock);
+}
+
+static bool is_listed(struct log_spares *spares, uint64_t number)
+{
+    bool is_found = false;
+
+    pthread_mutex_lock(&spares->lock);
+    for (size_t i = 0; i < spares->count; i++)
+        is_found = is_found || spares->items[i].number == number;
+    pthread_mutex_unlock(&spares->lock);
+    return is_found;
+}
+
+static void leave_to_trash(const struct rocksdb_storage *rocks, const char *name)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+
+    const int len = snprintf(from, sizeof(from), "%s/%s/%s", rocks->path, spare_name, name);
+    trash_path(rocks, name, to, sizeof(to));
+    if (len > 0 && len < (int)sizeof(from))
+        (void)rename(from, to);
+}
+
+/* Those that have waited so long. */
+static void leave_older(struct rocksdb_storage *rocks, int64_t age_ns)
+{
+    struct log_spares *spares = &rocks->spares;
+    const int64_t now = clock_stopwatch_ns();
+    char name[LOG_NAME_BYTES];
+    size_t kept = 0;
+
+    pthread_mutex_lock(&spares->lock);
+    for (size_t i = 0; i < spares->count; i++) {
+        if (now - spares->items[i].made_at_ns < age_ns) {
+            spares->items[kept++] = spares->items[i];
+            continue;
+        }
+        log_name(spares->items[i].number, name);
+        leave_to_trash(rocks, name);
+    }
+    spares->count = kept;
+    pthread_mutex_unlock(&spares->lock);
+}
+
+/* ---- the thread -------------------------------------------------------------------------------------- */
+
+static bool fill_with_zeros(int file, uint64_t size)
+{
+    static const uint8_t zeros[LOG_BLOCK_BYTES];
+
+    ASSERT(size % sizeof(zeros) == 0);
+    for (uint64_t at = 0; at < size; at += sizeof(zeros)) {
+        const uint64_t end = at + sizeof(zeros);
+        if (pwrite(file, zeros, sizeof(zeros), (off_t)at) != (ssize_t)sizeof(zeros))
+            return false;
+        if (end % STEP_BYTES == 0 &&
+            sync_file_range(file, (off_t)(end - STEP_BYTES), STEP_BYTES,
+                            SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+            return false;
+    }
+    return fsync(file) == 0;
+}
+
+static bool make_spare(struct rocksdb_storage *rocks, int file, const char *name)
+{
+    struct stat about;
+    bool is_in_use;
+
+    if (file < 0 || fstat(file, &about) != 0)
+        return false;
+    const uint64_t blocks = ((uint64_t)about.st_size + LOG_BLOCK_BYTES - 1) / LOG_BLOCK_BYTES,
+                   size = blocks * LOG_BLOCK_BYTES;
+    if (!is_wanted(&rocks->spares, size) || !trash_is_ours_alone(file, &about, &is_in_use) ||
+        !fill_with_zeros(file, size))
+        return false;
+    add(&rocks->spares, log_number(name), size);
+    return true;
+}
+
+static void tend_one(struct rocksdb_storage *rocks, int directory, const char *name)
+{
+    if (is_listed(&rocks->spares, log_number(name)))
+        return;
+    const int file = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (!make_spare(rocks, file, name))
+        leave_to_trash(rocks, name);
+    if (file >= 0)
+        close(file);
+}
+
+static void tend_all(struct rocksdb_storage *rocks, DIR *directory)
+{
+    const int spare = dirfd(directory), top = openat(spare, "..", O_RDONLY | O_CLOEXEC);
+    const struct dirent *entry;
+    bool is_moved = false;
+
+    while (top >= 0 && (entry = readdir(directory)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        is_moved = is_moved || (fsync(spare) == 0 && fsync(top) == 0);
+        if (is_moved)
+            tend_one(rocks, spare, entry->d_name);
+    }
+    if (top >= 0)
+        close(top);
+}
+
+static size_t count_of(struct log_spares *spares)
+{
+    pthread_mutex_lock(&spares->lock);
+    const size_t count = spares->count;
+    pthread_mutex_unlock(&spares->lock);
+    return count;
+}
+
+size_t spares_tend(struct rocksdb_storage *rocks)
+{
+    char path[PATH_MAX];
+    const int len = snprintf(path, sizeof(path), "%s/%s", rocks->path, spare_name);
+    DIR *directory = len > 0 && len < (int)sizeof(path) ? opendir(path) : NULL;
+
+    if (directory != NULL) {
+        tend_all(rocks, directory);
+        closedir(directory);
+    }
+    return count_of(&rocks->spares);
+}
+
+static void *run(void *owner)
+{
+    struct rocksdb_storage *rocks = owner;
+    struct pollfd calls[] = {
+        {.fd = rocks->spares.stop,      .events = POLLIN},
+        { .fd = rocks->spares.arrivals, .events = POLLIN}
+    };
+
+    while (!(calls[0].revents & POLLIN)) {
+        trash_forget_arrivals(rocks->spares.arrivals);
+        const int64_t keep_ns = atomic_load(&rocks->spares.keep_ns);
+        leave_older(rocks, keep_ns);
+        const int again_ms = (int)(keep_ns / 1000000 / LOOKS);
+        (void)poll(calls, ARRAY_COUNT(calls), spares_tend(rocks) > 0 ? again_ms : -1);
+    }
+    return NULL;
+}
+
+void spares_begin(struct rocksdb_storage *rocks)
+{
+    struct log_spares *spares = &rocks->spares;
+
+    spares->arrivals = trash_watch(rocks->path, spare_name);
+    spares->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    spares->has_thread = spares->arrivals >= 0 && spares->stop >= 0 &&
+                         pthread_create(&spares->thread, NULL, run, rocks) == 0;
+}
+
+void spares_end(struct rocksdb_storage *rocks)
+{
+    struct log_spares *spares = &rocks->spares;
+
+    if (spares->has_thread) {
+        (void)!write(spares->stop, &(uint64_t){ 1 }, sizeof(uint64_t));
+        pthread_join(spares->thread, NULL);
+        spares_pause(rocks);
+        leave_older(rocks, 0);
+        (void)spares_tend(rocks);
+    }
+    spares->has_thread = false;
+    if (spares->arrivals >= 0)
+        close(spares->arrivals);
+    if (spares->stop >= 0)
+        close(spares->stop);
+    spares->arrivals = spares->stop = -1;
+}
