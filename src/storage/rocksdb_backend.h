@@ -70,7 +70,9 @@ struct log_spares {
     } items[SPARES_MAX];
     size_t count;
     int pauses;
-    uint64_t begun; /* logs so far */
+    /* When the last log was begun, and how long behind the one before; long, if it was not because that was full. */
+    int64_t last_at_ns, interval_ns;
+    uint64_t begun; /* logs so far, with a spare */
 };
 
 struct rocksdb_storage {

@@ -12,7 +12,8 @@
  *                               '-------- not wanted ----------'--nobody came--> dropped/000012.log (rocksdb_trash.c)
  *
  * The price: what goes through such logs is written twice, the first time as zeros, but not while anybody waits; and some
- * disk for as long as spares are kept, which is short.
+ * disk for as long as spares are kept, which is short. Where logs fill slowly, or begin for another reason than that one is full, nobody would come for a
+ * spare, and none is made.
  *
  * Keeps: a spare is all zeros on the disk before it gets its new name, so that nothing of an old log can ever be read from a new
  * one, with or without power; and it is touched only when its move here is on the disk, because without power it may be back under its
@@ -50,6 +51,7 @@ void spares_init(struct rocksdb_storage *rocks)
 {
     pthread_mutex_init(&rocks->spares.lock, NULL);
     atomic_store(&rocks->spares.keep_ns, (int64_t)KEEP_MS * 1000000);
+    rocks->spares.interval_ns = INT64_MAX;
     rocks->spares.arrivals = -1;
     rocks->spares.stop = -1;
 }
@@ -95,6 +97,14 @@ static void path_of_last(const struct rocksdb_storage *rocks, char out[], size_t
     snprintf(out, size, "%s/%s/%s", rocks->path, spare_name, name);
 }
 
+static void note_log(struct log_spares *spares)
+{
+    const int64_t now = clock_stopwatch_ns();
+
+    spares->interval_ns = spares->pauses > 0 ? INT64_MAX : now - spares->last_at_ns;
+    spares->last_at_ns = now;
+}
+
 bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spare_out[],
                       size_t spare_size)
 {
@@ -104,6 +114,7 @@ bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spar
     if (!is_log_of(rocks, path))
         return false;
     atomic_store(&rocks->ahead_in_new_log, 0);
+    note_log(spares);
     if (spares->pauses > 0 || spares->count == 0)
         return false;
     path_of_last(rocks, spare_out, spare_size);
@@ -154,6 +165,14 @@ void spares_resume(struct rocksdb_storage *rocks)
 
 /* ---- the list ---------------------------------------------------------------------------------------- */
 
+/* Under the lock: will somebody come for one before it is too old? */
+static bool are_logs_filled_fast(const struct log_spares *spares)
+{
+    const int64_t keep_ns = (int64_t)KEEP_MS * 1000000;
+
+    return spares->interval_ns < keep_ns && clock_stopwatch_ns() - spares->last_at_ns < keep_ns;
+}
+
 static bool is_wanted(struct log_spares *spares, uint64_t size)
 {
     uint64_t sum = size;
@@ -163,8 +182,9 @@ static bool is_wanted(struct log_spares *spares, uint64_t size)
         sum += spares->items[i].bytes;
     const bool has_room = size >= LEAST_BYTES && spares->count < SPARES_MAX &&
                           sum <= ALL_BYTES_MAX && spares->pauses == 0;
+    const bool is_of_use = are_logs_filled_fast(spares);
     pthread_mutex_unlock(&spares->lock);
-    return has_room;
+    return has_room && is_of_use;
 }
 
 /* It is all zeros, up to the end of a block, and that is on the disk. */

@@ -72,22 +72,32 @@ static uint64_t begun_count(struct fixture *f)
     return count;
 }
 
-/* A database with a commit in its log, and a spare. */
-static void fixture_open_with_spare(struct fixture *f)
-{
-    fixture_open(f, FIXTURE_ROCKSDB);
-    fixture_put(f, fixture_at(SPACE_ROWS), "a", "old");
-    fixture_commit(f);
-    make_old_log(f, "900001.log");
-    CHECK(spares_take(path_in(f, "900001.log")));
-    while (spare_count(f) == 0)
-        sched_yield();
-}
-
 /* A log that is begun by a flush. */
 static void begin_log(struct fixture *f)
 {
     fixture_flush(f, SPACE_ROWS);
+}
+
+/* A database with a commit in its log, whose logs follow each other fast. */
+static void fixture_open_in_haste(struct fixture *f)
+{
+    fixture_open(f, FIXTURE_ROCKSDB);
+    for (int i = 0; i < 3; i++) {
+        if (i > 0)
+            begin_log(f);
+        fixture_put(f, fixture_at(SPACE_ROWS), "a", "old");
+        fixture_commit(f);
+    }
+}
+
+/* The same, with a spare. */
+static void fixture_open_with_spare(struct fixture *f)
+{
+    fixture_open_in_haste(f);
+    make_old_log(f, "900001.log");
+    CHECK(spares_take(path_in(f, "900001.log")));
+    while (spare_count(f) == 0)
+        sched_yield();
 }
 
 TEST(storage, rocksdb_begins_a_log_with_an_old_one_of_which_nothing_is_left)
@@ -229,10 +239,8 @@ TEST(storage, rocksdb_leaves_a_spare_to_the_trash_when_nobody_comes_for_it)
 {
     struct fixture f;
 
-    fixture_open(&f, FIXTURE_ROCKSDB);
+    fixture_open_in_haste(&f);
     atomic_store(&rocksdb_of(f.storage)->spares.keep_ns, 0);
-    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "1");
-    fixture_commit(&f);
     make_old_log(&f, "900001.log");
     CHECK(spares_take(path_in(&f, "900001.log")));
     wait_until_there_is_no_file(&f, "spare/900001.log");
@@ -246,9 +254,7 @@ TEST(storage, rocksdb_changes_no_removed_log_that_a_copy_has_too)
     uint8_t head[LOG_HEAD_BYTES] = { 0 };
     struct fixture f;
 
-    fixture_open(&f, FIXTURE_ROCKSDB);
-    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "1");
-    fixture_commit(&f);
+    fixture_open_in_haste(&f);
     make_old_log(&f, "900001.log");
     CHECK_EQ(link(path_in(&f, "900001.log"), path_in(&f, "copy")), 0, "");
     CHECK(spares_take(path_in(&f, "900001.log")));
@@ -257,6 +263,23 @@ TEST(storage, rocksdb_changes_no_removed_log_that_a_copy_has_too)
     CHECK_EQ(pread(copy, head, sizeof(head), 0), LOG_HEAD_BYTES, "");
     CHECK(head[LOG_HEAD_BYTES - 1] != 0);
     close(copy);
+    CHECK_EQ(spare_count(&f), 0, "");
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_makes_no_spare_where_logs_begin_because_somebody_wants_them_short)
+{
+    struct fixture f;
+
+    fixture_open_in_haste(&f);
+    ahead_pause(rocksdb_of(f.storage));
+    begin_log(&f);
+    ahead_resume(rocksdb_of(f.storage));
+    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "1");
+    fixture_commit(&f);
+    make_old_log(&f, "900001.log");
+    CHECK(spares_take(path_in(&f, "900001.log")));
+    wait_until_there_is_no_file(&f, "spare/900001.log");
     CHECK_EQ(spare_count(&f), 0, "");
     fixture_close(&f);
 }
