@@ -113,6 +113,15 @@ void *memory_take_untouched(size_t size)
     return piece == MAP_FAILED ? NULL : piece;
 }
 
+void *memory_take_untouched_large(size_t size)
+{
+    void *piece = memory_take_untouched(size);
+
+    if (piece)
+        (void)madvise(piece, size, MADV_HUGEPAGE);
+    return piece;
+}
+
 void memory_give_untouched(void *piece, size_t size)
 {
     if (piece)

@@ -24,6 +24,8 @@ void *memory_resize_wiping(void *piece, size_t size);
 void memory_give_wiping(void *piece);
 /* Zeroed memory for a large table that fills bit by bit: what was never touched costs nothing. */
 void *memory_take_untouched(size_t size);
+/* The same in large pages, where the system has them, which the processor finds sooner: for what is touched from its beginning on, or all over. */
+void *memory_take_untouched_large(size_t size);
 void memory_give_untouched(void *piece, size_t size);
 /* Blocks of MEMORY_BLOCK_BYTES, aligned to that, each a large page if the system has some. What is given back is kept for
  * the next one, up to a bound, because a fresh block is filled with zeros by the system first. NULL without memory. */

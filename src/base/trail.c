@@ -64,8 +64,8 @@ struct trail *trail_open(size_t words, size_t buckets)
         return NULL;
     trail->words = words;
     trail->buckets = buckets;
-    trail->ring = memory_take_untouched(words * sizeof(*trail->ring));
-    trail->index = memory_take_untouched(buckets * sizeof(*trail->index));
+    trail->ring = memory_take_untouched_large(words * sizeof(*trail->ring));
+    trail->index = memory_take_untouched_large(buckets * sizeof(*trail->index));
     if (trail->ring && trail->index)
         return trail;
     trail_close(trail);

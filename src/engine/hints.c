@@ -69,10 +69,10 @@ struct hints *hints_open(size_t room_bytes)
     atomic_store(&hints->worth, BUCKETS_EASY);
     hints->most = wanted < BUCKETS_EASY ? BUCKETS_EASY
                                         : (uint32_t)(wanted < BUCKETS_MOST ? wanted : BUCKETS_MOST);
-    hints->buckets = memory_take_untouched(hints->most * sizeof(*hints->buckets));
+    hints->buckets = memory_take_untouched_large(hints->most * sizeof(*hints->buckets));
     if (!hints->buckets && hints->most > BUCKETS_EASY) {
         hints->most = BUCKETS_EASY;
-        hints->buckets = memory_take_untouched(hints->most * sizeof(*hints->buckets));
+        hints->buckets = memory_take_untouched_large(hints->most * sizeof(*hints->buckets));
     }
     if (hints->buckets)
         return hints;
