@@ -293,6 +293,8 @@ static status recall_or_look_up(struct request *request, const struct collection
     if (!engine->recall || request->view || request->transaction)
         return look_up(request, collection, locator_key, out);
     question = recall_ask(&engine->latches, collection, locator_key);
+    if (engine->hints)
+        hints_fetch(engine->hints, question.hash);
     if (recall_document(request, &question, out, &s))
         return s;
     s = STATUS_OK;
