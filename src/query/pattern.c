@@ -171,6 +171,19 @@ static status match_from(const struct pattern *pattern, struct arena *arena, byt
     return judge_code(arena, *code_out);
 }
 
+/* A pattern can move the beginning of its match (\K), by detours also behind its end or in front of where the search began. */
+static status check_match(struct arena *arena, pcre2_match_data *data, size_t from)
+{
+    const size_t *ends = pcre2_get_ovector_pointer(data);
+
+    return ends[0] >= from && ends[0] <= ends[1]
+               ? STATUS_OK
+               : status_fail(
+                     arena, INVALID,
+                     "a regular expression moved the beginning of its match (\\K) behind its end, "
+                     "or before the place where the search began");
+}
+
 static struct pattern_place place_of(pcre2_match_data *data, size_t group)
 {
     const size_t *ends = pcre2_get_ovector_pointer(data) + 2 * group;
@@ -207,6 +220,7 @@ status pattern_groups(const struct pattern *pattern, struct arena *arena, bytes 
     TRY(match_from(pattern, arena, text, from, count + 1, &data, &code));
     if (code < 0)
         return STATUS_OK;
+    TRY(check_match(arena, data, from));
     TRY(ARENA_NEW(arena, (size_t)count + 1, &out->places));
     out->count = (size_t)count + 1;
     /* Groups past the last one that took part are not written by the library, but were unset before. */
@@ -263,6 +277,7 @@ status pattern_search_next(struct pattern_search *search, size_t group, struct p
     TRY(judge_code(search->arena, code));
     if (code < 0)
         return STATUS_OK;
+    TRY(check_match(search->arena, search->data, search->from));
     *out = place_of(search->data, 0);
     if (group < search->group_count)
         *group_out = place_of(search->data, group);

@@ -39,8 +39,8 @@ MUST_USE status pattern_groups(const struct pattern *pattern, struct arena *aren
 struct pattern_search;
 MUST_USE status pattern_search_begin(const struct pattern *pattern, struct arena *arena, bytes text,
                                      struct pattern_search **out);
-/* The next match, not found if there is none; an empty one is followed by one at the next character at the
- * earliest. `group_out` is where the group with this number lies in it, not found if it took no part. */
+/* The next match, not found if there is none; an empty one is followed by one that is not empty at the same place, or by
+ * one behind it. INVALID for one that ends before it begins. `group_out` is where the group with this number lies in it, not found if it took no part. */
 MUST_USE status pattern_search_next(struct pattern_search *search, size_t group,
                                     struct pattern_place *out, struct pattern_place *group_out);
 
