@@ -6,6 +6,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -113,12 +114,20 @@ void *memory_take_untouched(size_t size)
     return piece == MAP_FAILED ? NULL : piece;
 }
 
+/* From the boundary of a large page on; what lies around it goes back. */
 void *memory_take_untouched_large(size_t size)
 {
-    void *piece = memory_take_untouched(size);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size + page - 1) / page * page;
+    uint8_t *all = memory_take_untouched(whole + LARGE_PAGE_BYTES);
 
-    if (piece)
-        (void)madvise(piece, size, MADV_HUGEPAGE);
+    if (!all)
+        return NULL;
+    const size_t before = (LARGE_PAGE_BYTES - (uintptr_t)all % LARGE_PAGE_BYTES) % LARGE_PAGE_BYTES;
+    uint8_t *piece = all + before;
+    if (before > 0)
+        munmap(all, before);
+    munmap(piece + whole, LARGE_PAGE_BYTES - before);
+    (void)madvise(piece, whole, MADV_HUGEPAGE);
     return piece;
 }
 

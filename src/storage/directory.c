@@ -65,15 +65,14 @@ static status system_failure(struct arena *arena, const char *doing, const char 
     return status_fail(arena, IO_ERROR, "cannot %s %s: %s", doing, path, strerror(error));
 }
 
-/* Makes the entry of a new file or directory durable. */
-static void sync_directory(const char *path)
+bool directory_sync(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_synced = fd >= 0 && fsync(fd) == 0;
 
-    if (fd < 0)
-        return;
-    (void)fsync(fd);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
+    return is_synced;
 }
 
 static status create_directory(const struct directory_claim *claim, struct arena *arena)
@@ -84,7 +83,7 @@ static status create_directory(const struct directory_claim *claim, struct arena
         return errno == EEXIST ? STATUS_OK
                                : system_failure(arena, "create the directory", claim->path);
     snprintf(parent, sizeof(parent), "%s", claim->path);
-    sync_directory(dirname(parent));
+    (void)directory_sync(dirname(parent));
     return STATUS_OK;
 }
 
@@ -178,7 +177,7 @@ static status write_mark(const struct directory_claim *claim, struct arena *aren
 
     if (pwrite(fd, mark_text, len, 0) != (ssize_t)len || fsync(fd) != 0)
         return system_failure(arena, "write to the directory", claim->path);
-    sync_directory(claim->path);
+    (void)directory_sync(claim->path);
     return STATUS_OK;
 }
 

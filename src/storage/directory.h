@@ -19,6 +19,9 @@ void directory_close(int fd);
 /* Writes the mark into a directory that has become a database without being opened; durable. IO_ERROR. */
 MUST_USE status directory_mark(const char *path, struct arena *arena);
 
+/* Makes the entries of new and renamed files durable; false if that fails. */
+bool directory_sync(const char *path);
+
 /* Sum of the sizes of all files in it, or of those with an ending (NULL: all); 0 if it cannot be listed. */
 uint64_t directory_bytes(const char *path, const char *ending);
 

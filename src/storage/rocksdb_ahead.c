@@ -34,30 +34,12 @@ enum {
     STRETCH_BYTES = 256 << 10,
     /* Written without any of this to a new log, so that small databases stay small. */
     FIRST_BYTES = 64 << 10,
-    PAGE_BYTES = 4096,
 };
-
-static const uint8_t zeros[PAGE_BYTES];
 
 /* Up to the end of a block, so that no piece of a head lies behind the last one. */
 static size_t stretch_from(uint64_t end)
 {
     return STRETCH_BYTES + LOG_BLOCK_BYTES - (size_t)(end % LOG_BLOCK_BYTES);
-}
-
-/* One page of memory at a time: where the system keeps larger pieces of a file together, it counts a whole piece as
- * written for each commit into it. */
-static bool write_zeros(int file, off_t at, size_t size)
-{
-    while (size > 0) {
-        const size_t rest = PAGE_BYTES - (size_t)(at % PAGE_BYTES),
-                     step = size < rest ? size : rest;
-        if (pwrite(file, zeros, step, at) != (ssize_t)step)
-            return false;
-        at += (off_t)step;
-        size -= step;
-    }
-    return true;
 }
 
 static void prepare(struct rocksdb_storage *rocks, size_t size)
@@ -82,7 +64,7 @@ static void prepare(struct rocksdb_storage *rocks, size_t size)
         return;
     if (fstat(file, &about) == 0) {
         const size_t stretch = stretch_from((uint64_t)about.st_size);
-        if (write_zeros(file, about.st_size, stretch))
+        if (log_write_zeros(file, (uint64_t)about.st_size, stretch))
             rocks->ahead_left = stretch - needed;
     }
     close(file);

@@ -60,7 +60,7 @@ enum { SPARES_MAX = 4 };
 /* See rocksdb_spare.c. */
 struct log_spares {
     pthread_t thread;
-    bool has_thread;
+    bool is_begun, has_thread;
     int arrivals, stop; /* descriptors, or -1 */
     _Atomic int64_t keep_ns;
     pthread_mutex_t lock; /* guards what follows, and is held while a log is begun */

@@ -45,9 +45,9 @@ class file_system final : public rocksdb::FileSystemWrapper
         bool is_begun = spares_begin_log(rocks, name.c_str(), spare, sizeof(spare));
         if (is_begun)
             is_begun = target()->ReuseWritableFile(name, spare, options, out, context).ok();
-        spares_end_log(rocks, is_begun);
-        return is_begun ? rocksdb::IOStatus::OK()
-                        : target()->NewWritableFile(name, options, out, context);
+        return spares_end_log(rocks, is_begun)
+                   ? rocksdb::IOStatus::OK()
+                   : target()->NewWritableFile(name, options, out, context);
     }
 
   private:

@@ -16,11 +16,12 @@ struct rocksdb_disk;
 struct rocksdb_disk *rocksdb_disk_choose(rocksdb_options_t *options, struct rocksdb_storage *rocks);
 void rocksdb_disk_release(struct rocksdb_disk *disk);
 
-/* What it asks when a log begins (rocksdb_spare.c). From `begin` to `end`, which follows in any case, nobody else begins one. True if there is a
- * spare to begin it with: its path is in `spare_out`. */
+/* What it asks when a log begins (rocksdb_spare.c). From `begin` to `end`, which follows in any case,
+ * nobody else begins one. The first is true if there is a spare to begin it with: its path is in
+ * `spare_out`. The second says whether that was done, and is true if it was and the new name is on the disk. */
 bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spare_out[],
                       size_t spare_size);
-void spares_end_log(struct rocksdb_storage *rocks, bool is_begun);
+bool spares_end_log(struct rocksdb_storage *rocks, bool is_renamed);
 
 #ifdef __cplusplus
 }

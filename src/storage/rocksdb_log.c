@@ -68,6 +68,29 @@ int log_open_newest(const char *path, int flags)
     return file;
 }
 
+bool log_write_zeros(int log, uint64_t at, uint64_t size)
+{
+    enum { PAGE_BYTES = 4096 };
+    static const uint8_t zeros[PAGE_BYTES];
+
+    while (size > 0) {
+        const size_t rest = PAGE_BYTES - at % PAGE_BYTES, step = size < rest ? size : rest;
+        if (pwrite(log, zeros, step, (off_t)at) != (ssize_t)step)
+            return false;
+        at += step;
+        size -= step;
+    }
+    return true;
+}
+
+bool log_is_empty(int log)
+{
+    uint8_t head[LOG_HEAD_BYTES] = { 0 };
+    static const uint8_t zeros[LOG_HEAD_BYTES];
+
+    return pread(log, head, sizeof(head), 0) >= 0 && memcmp(head, zeros, sizeof(head)) == 0;
+}
+
 /* ---- the last record ------------------------------------------------------------------------------- */
 
 /* RocksDB stores checksums turned and moved, so that a checksum of them is no checksum of zeros. */
@@ -125,6 +148,19 @@ static bool is_cut(int file, off_t size)
 
 /* ---- all of them ----------------------------------------------------------------------------------- */
 
+/* 0 if it has nothing in it. */
+static uint64_t bytes_of_log(int directory, uint64_t number)
+{
+    const int file = log_open(directory, number, O_RDONLY);
+    struct stat about;
+
+    if (file < 0)
+        return 0;
+    const bool has_any = !log_is_empty(file) && fstat(file, &about) == 0;
+    close(file);
+    return has_any ? (uint64_t)about.st_size : 0;
+}
+
 /* How long they are together; the newest one with anything in it. */
 static uint64_t measure(DIR *directory, struct logs_left *left)
 {
@@ -133,12 +169,9 @@ static uint64_t measure(DIR *directory, struct logs_left *left)
 
     while ((entry = readdir(directory)) != NULL) {
         const uint64_t number = log_number(entry->d_name);
-        struct stat about;
-        if (number == 0 || fstatat(dirfd(directory), entry->d_name, &about, 0) != 0 ||
-            about.st_size == 0)
-            continue;
-        left->bytes += (uint64_t)about.st_size;
-        newest = number > newest ? number : newest;
+        const uint64_t size = number == 0 ? 0 : bytes_of_log(dirfd(directory), number);
+        left->bytes += size;
+        newest = size > 0 && number > newest ? number : newest;
     }
     return newest;
 }

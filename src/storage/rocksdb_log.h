@@ -16,6 +16,12 @@ int log_open(int directory, uint64_t number, int flags);
 /* The newest one in a directory, the same way. */
 int log_open_newest(const char *path, int flags);
 
+/* False if that fails. One page of memory at a time: where the system keeps larger pieces of a file together, it counts a
+ * whole piece as written for each commit into it. */
+bool log_write_zeros(int log, uint64_t at, uint64_t size);
+/* Has it nothing in it, or nothing but zeros? */
+bool log_is_empty(int log);
+
 struct logs_left {
     uint64_t bytes; /* zeros included */
     bool is_cut;    /* the last record is not whole, and zeros follow it */

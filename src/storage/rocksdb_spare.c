@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "storage/directory.h"
 #include "storage/rocksdb_disk.h"
 #include "storage/rocksdb_log.h"
 #include "storage/rocksdb_trash.h"
@@ -38,7 +39,6 @@
 enum {
     LEAST_BYTES = 8 << 20,
     ALL_BYTES_MAX = 160 << 20,
-    KEEP_MS = 10000,
     /* Syncs of others get between two such steps. */
     STEP_BYTES = 512 << 10,
     /* So often in the time that they are kept it is looked for those that nobody came for. */
@@ -46,11 +46,12 @@ enum {
 };
 
 static const char spare_name[] = "spare";
+static const int64_t keep_at_most_ns = INT64_C(10000000000);
 
 void spares_init(struct rocksdb_storage *rocks)
 {
     pthread_mutex_init(&rocks->spares.lock, NULL);
-    atomic_store(&rocks->spares.keep_ns, (int64_t)KEEP_MS * 1000000);
+    atomic_store(&rocks->spares.keep_ns, keep_at_most_ns);
     rocks->spares.interval_ns = INT64_MAX;
     rocks->spares.arrivals = -1;
     rocks->spares.stop = -1;
@@ -121,27 +122,28 @@ bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spar
     return true;
 }
 
-void spares_end_log(struct rocksdb_storage *rocks, bool is_begun)
+/* The name is made durable here, because RocksDB knows of file systems where that comes with the first
+ * sync of a file: of one that is new. */
+bool spares_end_log(struct rocksdb_storage *rocks, bool is_renamed)
 {
     struct log_spares *spares = &rocks->spares;
+    const bool is_begun = is_renamed && directory_sync(rocks->path);
 
-    if (is_begun) {
+    if (is_renamed)
         spares->count--;
+    if (is_begun) {
         spares->begun++;
         atomic_store(&rocks->ahead_in_new_log, (int64_t)spares->items[spares->count].bytes);
     }
     pthread_mutex_unlock(&spares->lock);
+    return is_begun;
 }
 
 /* RocksDB goes on with a log that has nothing in it when it is told to begin another. */
-static void shorten_if_empty(int log)
+static void shorten_if_empty(struct rocksdb_storage *rocks, int log)
 {
-    static const uint8_t zeros[LOG_HEAD_BYTES];
-    uint8_t head[LOG_HEAD_BYTES];
-
-    if (pread(log, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-        memcmp(head, zeros, sizeof(head)) == 0)
-        (void)!ftruncate(log, 0);
+    if (log_is_empty(log) && ftruncate(log, 0) == 0)
+        atomic_store(&rocks->ahead_in_new_log, 0);
 }
 
 void spares_pause(struct rocksdb_storage *rocks)
@@ -150,7 +152,7 @@ void spares_pause(struct rocksdb_storage *rocks)
     rocks->spares.pauses++;
     const int log = log_open_newest(rocks->path, O_RDWR);
     if (log >= 0) {
-        shorten_if_empty(log);
+        shorten_if_empty(rocks, log);
         close(log);
     }
     pthread_mutex_unlock(&rocks->spares.lock);
@@ -168,9 +170,8 @@ void spares_resume(struct rocksdb_storage *rocks)
 /* Under the lock: will somebody come for one before it is too old? */
 static bool are_logs_filled_fast(const struct log_spares *spares)
 {
-    const int64_t keep_ns = (int64_t)KEEP_MS * 1000000;
-
-    return spares->interval_ns < keep_ns && clock_stopwatch_ns() - spares->last_at_ns < keep_ns;
+    return spares->interval_ns < keep_at_most_ns &&
+           clock_stopwatch_ns() - spares->last_at_ns < keep_at_most_ns;
 }
 
 static bool is_wanted(struct log_spares *spares, uint64_t size)
@@ -242,35 +243,49 @@ static void leave_older(struct rocksdb_storage *rocks, int64_t age_ns)
 
 /* ---- the thread -------------------------------------------------------------------------------------- */
 
-static bool fill_with_zeros(int file, uint64_t size)
+static bool must_stop(const struct log_spares *spares)
 {
-    static const uint8_t zeros[LOG_BLOCK_BYTES];
+    struct pollfd stop = { .fd = spares->stop, .events = POLLIN };
 
-    ASSERT(size % sizeof(zeros) == 0);
-    for (uint64_t at = 0; at < size; at += sizeof(zeros)) {
-        const uint64_t end = at + sizeof(zeros);
-        if (pwrite(file, zeros, sizeof(zeros), (off_t)at) != (ssize_t)sizeof(zeros))
-            return false;
-        if (end % STEP_BYTES == 0 &&
-            sync_file_range(file, (off_t)(end - STEP_BYTES), STEP_BYTES,
-                            SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                                SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+    return poll(&stop, 1, 0) > 0;
+}
+
+static bool sync_step(int file, uint64_t at)
+{
+    return sync_file_range(file, (off_t)at, STEP_BYTES,
+                           SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                               SYNC_FILE_RANGE_WAIT_AFTER) == 0;
+}
+
+/* What the system has of the file in memory may be in large pieces (log_write_zeros); it is let go, and taken again at once. */
+static bool fill_with_zeros(const struct log_spares *spares, int file, uint64_t size)
+{
+    (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    for (uint64_t at = 0; at < size; at += STEP_BYTES) {
+        const uint64_t step = size - at < STEP_BYTES ? size - at : STEP_BYTES;
+        if (must_stop(spares) || !log_write_zeros(file, at, step) || !sync_step(file, at))
             return false;
     }
     return fsync(file) == 0;
 }
 
-static bool make_spare(struct rocksdb_storage *rocks, int file, const char *name)
+static bool is_move_on_disk(const struct rocksdb_storage *rocks, int directory)
+{
+    return fsync(directory) == 0 && directory_sync(rocks->path);
+}
+
+static bool make_spare(struct rocksdb_storage *rocks, int directory, int file, const char *name)
 {
     struct stat about;
     bool is_in_use;
 
-    if (file < 0 || fstat(file, &about) != 0)
+    if (file < 0 || log_number(name) == 0 || fstat(file, &about) != 0)
         return false;
     const uint64_t blocks = ((uint64_t)about.st_size + LOG_BLOCK_BYTES - 1) / LOG_BLOCK_BYTES,
                    size = blocks * LOG_BLOCK_BYTES;
-    if (!is_wanted(&rocks->spares, size) || !trash_is_ours_alone(file, &about, &is_in_use) ||
-        !fill_with_zeros(file, size))
+    if (!is_wanted(&rocks->spares, size) || trash_is_disk_scarce(file, ALL_BYTES_MAX) ||
+        !trash_is_ours_alone(file, &about, &is_in_use) || !is_move_on_disk(rocks, directory) ||
+        !fill_with_zeros(&rocks->spares, file, size))
         return false;
     add(&rocks->spares, log_number(name), size);
     return true;
@@ -281,7 +296,7 @@ static void tend_one(struct rocksdb_storage *rocks, int directory, const char *n
     if (is_listed(&rocks->spares, log_number(name)))
         return;
     const int file = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (!make_spare(rocks, file, name))
+    if (!make_spare(rocks, directory, file, name))
         leave_to_trash(rocks, name);
     if (file >= 0)
         close(file);
@@ -289,19 +304,12 @@ static void tend_one(struct rocksdb_storage *rocks, int directory, const char *n
 
 static void tend_all(struct rocksdb_storage *rocks, DIR *directory)
 {
-    const int spare = dirfd(directory), top = openat(spare, "..", O_RDONLY | O_CLOEXEC);
     const struct dirent *entry;
-    bool is_moved = false;
 
-    while (top >= 0 && (entry = readdir(directory)) != NULL) {
-        if (entry->d_name[0] == '.')
-            continue;
-        is_moved = is_moved || (fsync(spare) == 0 && fsync(top) == 0);
-        if (is_moved)
-            tend_one(rocks, spare, entry->d_name);
+    while ((entry = readdir(directory)) != NULL) {
+        if (entry->d_name[0] != '.')
+            tend_one(rocks, dirfd(directory), entry->d_name);
     }
-    if (top >= 0)
-        close(top);
 }
 
 static size_t count_of(struct log_spares *spares)
@@ -343,6 +351,18 @@ static void *run(void *owner)
     return NULL;
 }
 
+/* Nothing comes any more, because there is no place for it. */
+static void close_down(struct rocksdb_storage *rocks)
+{
+    char path[PATH_MAX];
+
+    spares_pause(rocks);
+    leave_older(rocks, 0);
+    (void)spares_tend(rocks);
+    snprintf(path, sizeof(path), "%s/%s", rocks->path, spare_name);
+    (void)rmdir(path);
+}
+
 void spares_begin(struct rocksdb_storage *rocks)
 {
     struct log_spares *spares = &rocks->spares;
@@ -351,23 +371,25 @@ void spares_begin(struct rocksdb_storage *rocks)
     spares->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     spares->has_thread = spares->arrivals >= 0 && spares->stop >= 0 &&
                          pthread_create(&spares->thread, NULL, run, rocks) == 0;
+    spares->is_begun = true;
+    if (!spares->has_thread)
+        close_down(rocks);
 }
 
 void spares_end(struct rocksdb_storage *rocks)
 {
     struct log_spares *spares = &rocks->spares;
 
+    if (!spares->is_begun)
+        return;
+    spares->is_begun = false;
     if (spares->has_thread) {
         (void)!write(spares->stop, &(uint64_t){ 1 }, sizeof(uint64_t));
         pthread_join(spares->thread, NULL);
-        spares_pause(rocks);
-        leave_older(rocks, 0);
-        (void)spares_tend(rocks);
+        close_down(rocks);
     }
-    spares->has_thread = false;
     if (spares->arrivals >= 0)
         close(spares->arrivals);
     if (spares->stop >= 0)
         close(spares->stop);
-    spares->arrivals = spares->stop = -1;
 }

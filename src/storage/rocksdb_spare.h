@@ -7,7 +7,8 @@
 /* Around the life of the storage. */
 void spares_init(struct rocksdb_storage *rocks);
 void spares_release(struct rocksdb_storage *rocks);
-/* From the opening of the database to right before its closing. Both leave what there is to the trash, which has to be there. */
+/* From the opening of the database to right before its closing, with the trash. If it cannot begin, and behind its end, there are no spares, and no
+ * log is taken for one. */
 void spares_begin(struct rocksdb_storage *rocks);
 void spares_end(struct rocksdb_storage *rocks);
 

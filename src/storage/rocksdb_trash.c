@@ -76,6 +76,13 @@ void trash_path(const struct rocksdb_storage *rocks, const char *name, char out[
     snprintf(out, size, "%s/%s/%s", rocks->path, trash_name, name);
 }
 
+bool trash_is_disk_scarce(int file, uint64_t size)
+{
+    struct statvfs disk;
+
+    return fstatvfs(file, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < 2 * size;
+}
+
 /* ---- out -------------------------------------------------------------------------------------------- */
 
 /* What is known of all that lies there. */
@@ -176,11 +183,9 @@ static void remove_all(int top, DIR *directory, struct trash_look *look)
 {
     struct heap heap = { .directory = dirfd(directory), .bytes = sum_of(directory), .look = look };
     const struct dirent *entry;
-    struct statvfs disk;
     bool is_moved = false;
 
-    heap.is_pressing = fstatvfs(top, &disk) == 0 &&
-                       (uint64_t)disk.f_bavail * disk.f_frsize < 2 * heap.bytes;
+    heap.is_pressing = trash_is_disk_scarce(top, heap.bytes);
     while (!heap.is_over && (entry = readdir(directory)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;

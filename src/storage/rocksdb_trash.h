@@ -39,6 +39,8 @@ void trash_empty(const char *path, struct trash_look *look);
 void trash_path(const struct rocksdb_storage *rocks, const char *name, char out[], size_t size);
 /* May the content of a file go, which nobody can open or give another name any more? */
 bool trash_is_ours_alone(int file, const struct stat *about, bool *in_use_out);
+/* The disk has not twice as much room as that. */
+bool trash_is_disk_scarce(int file, uint64_t size);
 /* A directory, which is made, and a descriptor that can be read when something was moved there; -1 if that fails. */
 int trash_watch(const char *path, const char *name);
 /* What has come from now on is told by the descriptor. */

@@ -311,6 +311,32 @@ TEST(storage, rocksdb_takes_only_large_logs_for_spares)
     fixture_close(&f);
 }
 
+TEST(storage, rocksdb_takes_no_log_for_a_spare_where_nobody_looks_after_them)
+{
+    struct fixture f;
+
+    fixture_open_with_spare(&f);
+    spares_end(rocksdb_of(f.storage));
+    CHECK_EQ(spare_count(&f), 0, "");
+    CHECK_EQ(size_of(&f, "spare"), -1, "");
+    make_old_log(&f, "900002.log");
+    CHECK(!spares_take(path_in(&f, "900002.log")));
+    CHECK_EQ(unlink(path_in(&f, "900002.log")), 0, "");
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_drops_what_is_no_log_from_where_spares_are_kept)
+{
+    struct fixture f;
+
+    fixture_open_in_haste(&f);
+    make_old_log(&f, "900001.log");
+    CHECK_EQ(rename(path_in(&f, "900001.log"), path_in(&f, "spare/stray")), 0, "");
+    wait_until_there_is_no_file(&f, "spare/stray");
+    CHECK_EQ(spare_count(&f), 0, "");
+    fixture_close(&f);
+}
+
 TEST(storage, rocksdb_leaves_no_spare_behind_when_it_is_closed)
 {
     struct fixture f;
