@@ -137,24 +137,51 @@ static void skip_digits(struct sql_lexer *lexer)
         lexer->at++;
 }
 
-static status make_number(struct sql_lexer *lexer, bytes text, bool is_whole, struct value *out)
+/* -1 if it is none. */
+static int hex_digit(uint8_t c)
+{
+    uint8_t low = c | 0x20;
+
+    return is_digit(c) ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/* A whole number by its base; 0 is for those that are not. What does not fit into 64 bits is a double. */
+static status make_number(struct sql_lexer *lexer, bytes text, int base, struct value *out)
 {
     char copy[NUMBER_BYTES_MAX + 1];
 
     memcpy(copy, text.data, text.len);
     copy[text.len] = 0;
     errno = 0;
-    long long whole = is_whole ? strtoll(copy, NULL, 10) : 0;
-    if (is_whole && errno == 0)
+    long long whole = base ? strtoll(copy, NULL, base) : 0;
+    if (base && errno == 0)
         return value_of_int64(lexer->arena, whole, out);
     return value_of_double(lexer->arena, strtod(copy, NULL), out);
 }
 
-/* digits [ '.' digits ] [ e [+-] digits ] | '.' digits ... */
+static status finish_number(struct sql_lexer *lexer, int base, struct sql_token *out)
+{
+    out->kind = TOKEN_NUMBER;
+    out->text = bytes_of(lexer->text.data + out->start, lexer->at - out->start);
+    if (out->text.len > NUMBER_BYTES_MAX || is_name_start(peek(lexer, 0)))
+        return bad_token(lexer, "SC1011", "numeric value token", out->start, lexer->at + 1);
+    TRY(make_number(lexer, out->text, base, &out->number));
+    if (!isfinite(value_as_double(out->number)))
+        return bad_token(lexer, "SC1011", "numeric value token", out->start, lexer->at);
+    return STATUS_OK;
+}
+
+/* 0x hex-digits | digits [ '.' digits ] [ e [+-] digits ] | '.' digits ... */
 static status lex_number(struct sql_lexer *lexer, struct sql_token *out)
 {
     bool is_whole = true;
 
+    if (peek(lexer, 0) == '0' && (peek(lexer, 1) | 0x20) == 'x' && hex_digit(peek(lexer, 2)) >= 0) {
+        lexer->at += 2;
+        while (hex_digit(peek(lexer, 0)) >= 0)
+            lexer->at++;
+        return finish_number(lexer, 16, out);
+    }
     skip_digits(lexer);
     if (peek(lexer, 0) == '.' && (is_digit(peek(lexer, 1)) || lexer->at > out->start)) {
         is_whole = false;
@@ -168,14 +195,7 @@ static status lex_number(struct sql_lexer *lexer, struct sql_token *out)
             return bad_token(lexer, "SC1011", "numeric value token", out->start, lexer->at);
         skip_digits(lexer);
     }
-    out->kind = TOKEN_NUMBER;
-    out->text = bytes_of(lexer->text.data + out->start, lexer->at - out->start);
-    if (out->text.len > NUMBER_BYTES_MAX || is_name_start(peek(lexer, 0)))
-        return bad_token(lexer, "SC1011", "numeric value token", out->start, lexer->at + 1);
-    TRY(make_number(lexer, out->text, is_whole, &out->number));
-    if (!isfinite(value_as_double(out->number)))
-        return bad_token(lexer, "SC1011", "numeric value token", out->start, lexer->at);
-    return STATUS_OK;
+    return finish_number(lexer, is_whole ? 10 : 0, out);
 }
 
 /* ---- strings ---------------------------------------------------------------------------------------- */
@@ -185,10 +205,10 @@ static bool lex_hex(struct sql_lexer *lexer, uint32_t *out)
 {
     *out = 0;
     for (int i = 0; i < 4; i++) {
-        uint8_t c = peek(lexer, 0), low = c | 0x20;
-        if (!is_digit(c) && !(low >= 'a' && low <= 'f'))
+        int digit = hex_digit(peek(lexer, 0));
+        if (digit < 0)
             return false;
-        *out = *out << 4 | (uint32_t)(is_digit(c) ? c - '0' : low - 'a' + 10);
+        *out = *out << 4 | (uint32_t)digit;
         lexer->at++;
     }
     return true;
