@@ -654,28 +654,43 @@ eachRow(
 eachRow(
     "what is too much is refused with its limit",
     [
-        { why: "nesting", text: `SELECT VALUE ${"(".repeat(250)}1${")".repeat(250)}`, limit: "200" },
-        { why: "length", text: `SELECT VALUE '${"x".repeat(520 * 1024)}'`, limit: "524288" },
+        {
+            why: "nesting",
+            text: `SELECT VALUE ${"(".repeat(250)}1${")".repeat(250)}`,
+            limit: "200",
+            code: "SC3000",
+            start: 213,
+        },
+        { why: "length", text: `SELECT VALUE '${"x".repeat(520 * 1024)}'`, limit: "524288", code: "SC3020", start: 0 },
         {
             why: "joins",
             text: `SELECT VALUE 1 FROM c ${Array.from({ length: 11 }, (_, i) => `JOIN j${i} IN c.list`).join(" ")}`,
-            limit: "10 JOINs",
+            limit: "limit is 10",
+            code: "SC3002",
+            start: 0,
         },
         {
             why: "order keys",
             text: `SELECT * FROM c ORDER BY ${Array(9).fill("c.n").join(", ")}`,
             limit: "8 items",
+            code: "SC3000",
+            start: 65,
         },
         {
             why: "list items",
             text: `SELECT * FROM c WHERE c.n IN (${Array(16500).fill("1").join(",")})`,
             limit: "1638",
+            code: "SC3000",
+            start: 32797,
         },
     ],
-    async ({ text, limit }) => {
+    async ({ text, limit, code, start: from }) => {
         const reply = await ask(text);
         equal([reply.status, reply.json.code], [400, "BadRequest"], reply.text.slice(0, 300));
-        ok(reply.json.message.includes(limit), reply.json.message.slice(0, 300));
+        const inside = /Message: (\{.*\})\r\nActivityId/.exec(reply.json.message);
+        const [error] = JSON.parse(inside[1]).errors;
+        equal([error.code, error.location.start], [code, from]);
+        ok(error.message.includes(limit), error.message);
         await fails(400, container.items.query(text).fetchAll());
     },
 );

@@ -28,8 +28,8 @@ static status parse(struct arena *arena, const char *sql, const char *parameters
     struct sql_error error;
     status s = sql_parse(arena, bytes_of_text(sql), array, out, &error);
 
-    if (s.code == INVALID)
-        return status_fail(arena, INVALID, "%s %zu-%zu: %s", error.code, error.start, error.end,
+    if (s.code == INVALID || (s.code == TOO_LARGE && error.code[0]))
+        return status_fail(arena, s.code, "%s %zu-%zu: %s", error.code, error.start, error.end,
                            error.message);
     return s;
 }
@@ -56,7 +56,7 @@ static status sink(void *context, struct value row, size_t *len_out)
 
 static const char *failure(struct arena *arena, status s)
 {
-    bool is_of_text = s.code == INVALID &&
+    bool is_of_text = (s.code == INVALID || s.code == TOO_LARGE) &&
                       (strncmp(s.message, "SC", 2) == 0 || strncmp(s.message, "4001", 4) == 0);
 
     return is_of_text ? s.message

@@ -124,7 +124,7 @@ static status read_condition(struct call *call, struct value condition, struct p
     if (condition.type != VALUE_STRING)
         return call_fail(call, FAIL_BAD_REQUEST, "The condition of a patch must be a string.");
     status s = sql_parse_condition(call->arena, value_text(condition), &patch->condition, &error);
-    if (s.code == INVALID)
+    if (s.code == INVALID || s.code == TOO_LARGE)
         return call_fail(call, FAIL_BAD_REQUEST, "The condition of the patch is not valid: %s",
                          error.code[0] ? error.message : s.message);
     return s;

@@ -326,9 +326,9 @@ status resource_query(struct call *call, const struct query **out)
     status s = sql_parse_with(call->arena, sql,
                               has_parameters ? value_document(parameters) : BYTES_NONE, properties,
                               out, &error);
-    if (s.code == INVALID && error.code[0])
+    if ((s.code == INVALID || s.code == TOO_LARGE) && error.code[0])
         return fail_query(call, &error);
-    if (s.code == TOO_LARGE) /* too long, nested too deeply ...: the request as such is not */
+    if (s.code == TOO_LARGE) /* too many parameters: the request as such is not too large */
         return call_fail(call, FAIL_BAD_REQUEST, "The query cannot be run: %s.", s.message);
     return s;
 }

@@ -535,6 +535,15 @@ static status settle_ties(struct arena *arena, bytes text, struct query *query, 
     return STATUS_OK;
 }
 
+/* A limit is told with a place too: that of the token at which the query has become too much. */
+static status note_limit(struct sql_parser *p, status s)
+{
+    if (s.code != TOO_LARGE || p->lexer.error->code[0])
+        return s;
+    return sql_fail_large(&p->lexer, "SC3000", p->token.start, p->token.end,
+                          "The query cannot be run: %s.", s.message);
+}
+
 static status parse(struct arena *arena, bytes text, const struct setting *setting,
                     const struct query **out, struct sql_error *error_out)
 {
@@ -544,8 +553,9 @@ static status parse(struct arena *arena, bytes text, const struct setting *setti
     *out = NULL;
     *error_out = (struct sql_error){ .code = "", .message = "" };
     if (text.len > LIMIT_QUERY_TEXT_BYTES)
-        return status_fail(arena, TOO_LARGE, "the query has %zu bytes, limit %d", text.len,
-                           LIMIT_QUERY_TEXT_BYTES);
+        return sql_fail_large(
+            &(struct sql_lexer){ arena, text, 0, error_out }, "SC3020", 0, text.len,
+            "The SQL query text exceeded the maximum limit of %d bytes.", LIMIT_QUERY_TEXT_BYTES);
     TRY(check_parameters(arena, setting->parameters));
     TRY(ARENA_NEW(arena, 1, &query));
     TRY(arena_take(arena, sizeof(*parser), (void **)&parser));
@@ -560,7 +570,7 @@ static status parse(struct arena *arena, bytes text, const struct setting *setti
     uint64_t seed = hash_properties(setting->properties, bytes_hash(setting->parameters, 1));
     query->fingerprint = bytes_hash(text, seed);
     TRY(sql_advance(parser));
-    TRY(setting->how(parser, query));
+    TRY(note_limit(parser, setting->how(parser, query)));
     if (parser->mistake_count > 0) {
         *error_out = parser->mistakes[0];
         return status_of(INVALID, error_out->message);

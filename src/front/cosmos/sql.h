@@ -30,12 +30,12 @@ struct sql_properties {
 };
 
 /* The definition of one: SELECT VALUE expression FROM name, and nothing else that other documents, other properties
- * like it or the time could have a say in. INVALID fills `error_out`. */
+ * like it or the time could have a say in. INVALID and TOO_LARGE fill `error_out`. */
 MUST_USE status sql_parse_property(struct arena *arena, bytes text, const struct expression **out,
                                    struct sql_error *error_out);
 
-/* `parameters` is a BSON array of { name: "@x", value: any }, or empty. INVALID fills `error_out`. The
- * tree refers to `text` and `parameters`, which have to live as long. */
+/* `parameters` is a BSON array of { name: "@x", value: any }, or empty. INVALID fills `error_out`, and so does
+ * TOO_LARGE if the text is what is too much. The tree refers to `text` and `parameters`, which have to live as long. */
 MUST_USE status sql_parse(struct arena *arena, bytes text, bytes parameters,
                           const struct query **out, struct sql_error *error_out);
 

@@ -263,8 +263,10 @@ status sql_from(struct sql_parser *p)
         if (!has_join)
             return STATUS_OK;
         if (++p->join_count > LIMIT_QUERY_JOINS)
-            return status_fail(p->arena, TOO_LARGE, "the query has more than %d JOINs, the limit",
-                               LIMIT_QUERY_JOINS);
+            return sql_fail_large(
+                &p->lexer, "SC3002", 0, p->lexer.text.len,
+                "The SQL query exceeded the maximum number of joins. The allowed limit is %d.",
+                LIMIT_QUERY_JOINS);
         TRY(parse_source(p, false));
     }
 }

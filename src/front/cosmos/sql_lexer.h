@@ -42,6 +42,8 @@ MUST_USE status sql_lex(struct sql_lexer *lexer, struct sql_token *out);
 
 /* Fills the error, with places in UTF-16 units, and returns INVALID with its message. */
 #define sql_fail(...) status_of(INVALID, sql_note_error(__VA_ARGS__))
+/* The same for what is correct, but more than a limit allows: TOO_LARGE. */
+#define sql_fail_large(...) status_of(TOO_LARGE, sql_note_error(__VA_ARGS__))
 const char *sql_note_error(struct sql_lexer *lexer, const char *code, size_t start, size_t end,
                            const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -249,36 +249,39 @@ TEST(functions_string, regular_expressions_are_those_of_perl)
     CHECK_CALLS(rows);
 }
 
-#define TOO_MANY_STEPS                                                                       \
-    "TOO_LARGE: a regular expression of the query needs more steps than allowed to match a " \
-    "string; "                                                                               \
-    "make it simpler"
-#define TOO_LONG \
-    "TOO_LARGE: a function of the query would make a value of more than 16777216 bytes, the limit"
+/* Constant parts are computed while the query is read, so that there is a place: the token behind them. */
+#define TOO_MUCH(place, what) "SC3000 " place ": The query cannot be run: " what "."
+#define TOO_MANY_STEPS(place)                                                                     \
+    TOO_MUCH(place, "a regular expression of the query needs more steps than allowed to match a " \
+                    "string; make it simpler")
+#define TOO_LONG(place) \
+    TOO_MUCH(place,     \
+             "a function of the query would make a value of more than 16777216 bytes, the limit")
 
 TEST(functions_string, what_would_take_too_long_or_grow_too_large_is_refused)
 {
     static const struct call_row rows[] = {
         CALL("REGEXMATCH(REPLICATE('a', 40), '^(a+)+$')", "true"),
-        CALL("REGEXMATCH(CONCAT(REPLICATE('a', 40), 'b'), '^(a+)+$')", TOO_MANY_STEPS),
+        CALL("REGEXMATCH(CONCAT(REPLICATE('a', 40), 'b'), '^(a+)+$')", TOO_MANY_STEPS("68-72")),
         /* Few steps at each place, but too many over all places. */
-        CALL("REGEXMATCH(REPLICATE('a', 10000), 'a+[bd]')", TOO_MANY_STEPS),
+        CALL("REGEXMATCH(REPLICATE('a', 10000), 'a+[bd]')", TOO_MANY_STEPS("57-61")),
         /* The bound is for all matches of a string together. */
         CALL("LENGTH(REGEXREPLACEALL(REPLICATE('a', 10000), 'a', 'bc'))", "20000"),
-        CALL("REGEXREPLACEALL(REPLICATE('a', 10000), 'a+b|a', 'c')", TOO_MANY_STEPS),
-        CALL("REGEXEXTRACTALL(REPLICATE('a', 10000), 'a+b|a')", TOO_MANY_STEPS),
+        CALL("REGEXREPLACEALL(REPLICATE('a', 10000), 'a+b|a', 'c')", TOO_MANY_STEPS("66-70")),
+        CALL("REGEXEXTRACTALL(REPLICATE('a', 10000), 'a+b|a')", TOO_MANY_STEPS("61-65")),
         CALL("REGEXEXTRACT(REPLICATE('a', 10000), 'a+b|a')", "\"a\""),
         CALL("REGEXMATCH('abc', REPLICATE('a', 4096))", "false"),
         CALL("REGEXMATCH('abc', REPLICATE('a', 4097))",
-             "TOO_LARGE: a regular expression of the query has 4097 bytes, the limit is 4096"),
+             TOO_MUCH("53-57",
+                      "a regular expression of the query has 4097 bytes, the limit is 4096")),
         CALL("REGEXMATCH('abc', '((abc){1000}){1000}')",
-             "TOO_LARGE: a regular expression of the query needs more room than allowed when its "
-             "repetitions are written out; make it simpler"),
+             TOO_MUCH("54-58", "a regular expression of the query needs more room than allowed "
+                               "when its repetitions are written out; make it simpler")),
         CALL("REGEXMATCH('abc', CONCAT(REPLICATE('(', 200), REPLICATE(')', 200)))", ""),
-        CALL("REPLACE(REPLICATE('a', 10000), 'a', REPLICATE('b', 10000))", TOO_LONG),
+        CALL("REPLACE(REPLICATE('a', 10000), 'a', REPLICATE('b', 10000))", TOO_LONG("72-76")),
         CALL("LENGTH(REPLACE(REPLICATE('a', 1000), 'a', REPLICATE('b', 10000)))", "10000000"),
         CALL("STRINGJOIN(STRINGSPLIT(REPLICATE('a', 10000), 'a'), REPLICATE('b', 10000))",
-             TOO_LONG),
+             TOO_LONG("88-92")),
         CALL("SUBSTRING('abc', 1)", "SC2050 13-32: The SUBSTRING function requires 3 argument(s)."),
         CALL("TRIM()", "SC2050 13-19: The TRIM function requires 1 to 2 argument(s)."),
         CALL("CONTAINS_ANY_CS('a')",

@@ -222,6 +222,13 @@ TEST(item_patch, a_condition_decides_whether_anything_is_done)
                             "{'condition':'from c where',"
                             "'operations':[{'op':'set','path':'/w','value':3}]}"),
                  400);
+    char deep[LIMIT_QUERY_DEPTH + 1] = { 0 };
+    memset(deep, '~', LIMIT_QUERY_DEPTH);
+    CHECK_ANSWER(item_patch(&f, P, "a",
+                            "{'condition':'from c where c.v = %s1',"
+                            "'operations':[{'op':'set','path':'/w','value':3}]}",
+                            deep),
+                 400);
     struct cosmos_answer read = item_read(&f, P, "a");
     CHECK_TEXT(cosmos_value(&f, &read, "w"), "2");
     items_close(&f);

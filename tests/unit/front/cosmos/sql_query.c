@@ -215,14 +215,16 @@ TEST(sql_query, nesting_and_lengths_are_bounded)
         buffer_append_text(&deep, "(");
     buffer_append_byte(&deep, 0);
     CHECK_STRING(ask_list(arena, documents, (const char *)deep.data, NULL),
-                 "TOO_LARGE: the query is nested more than 200 deep, the limit");
+                 "SC3000 213-214: The query cannot be run: the query is nested more than 200 deep, "
+                 "the limit.");
     buffer_append_text(&chain, "SELECT VALUE 1");
     for (int i = 0; i < 5000; i++)
         buffer_append_text(&chain, " + c.n");
     buffer_append_text(&chain, " FROM c");
     buffer_append_byte(&chain, 0);
     CHECK_STRING(ask_list(arena, documents, (const char *)chain.data, NULL),
-                 "TOO_LARGE: the query's expressions are nested more than 200 deep, the limit");
+                 "SC3000 1209-1210: The query cannot be run: the query's expressions are nested "
+                 "more than 200 deep, the limit.");
     buffer_append_text(&wide, "SELECT VALUE c.id FROM c WHERE c.n = 0");
     for (int i = 0; i < 5000; i++)
         buffer_append_format(&wide, " OR c.n = %d", i + 3);
@@ -235,6 +237,8 @@ TEST(sql_query, nesting_and_lengths_are_bounded)
     CHECK_CODE(sql_parse(arena, bytes_of(long_text, LIMIT_QUERY_TEXT_BYTES + 1), BYTES_NONE, &query,
                          &error),
                TOO_LARGE);
+    CHECK_STRING(error.code, "SC3020");
+    CHECK_EQ(error.end, LIMIT_QUERY_TEXT_BYTES + 1, "the whole text");
     CHECK_CODE(
         sql_parse(arena, bytes_of(long_text, LIMIT_QUERY_TEXT_BYTES), BYTES_NONE, &query, &error),
         INVALID);
