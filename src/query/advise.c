@@ -3,7 +3,8 @@
  * A single one for each path that the condition compares, or that the order goes by, and that no index holds. A
  * composite one, if the condition fixes some paths and says something of another one, or sorts by others: first the
  * fixed ones, then those of the order, or else the one that has to lie in a range. It is not named where one that is
- * there serves the query as well.
+ * there serves the query as well, and nothing is named where the condition names the whole keys of documents: those
+ * are read without any index.
  *
  * Threads: belongs to its request. Start reading at query_advise(). */
 #include "query/planner.h"
@@ -148,12 +149,21 @@ static status keep(struct arena *arena, const bytes *from, size_t count, const b
     return STATUS_OK;
 }
 
+static status are_keys_named(struct planner *planner, bool *out)
+{
+    TRY(ranges_derive(planner->arena, planner->query->where, planner->constraints));
+    TRY(planner_partition(planner));
+    return planner_points(planner, out);
+}
+
 status query_advise(const struct query *query, const struct query_source *source,
                     struct query_advice *out)
 {
     struct arena *arena = source->request->arena;
-    struct planner planner = { .arena = arena, .query = query, .source = source };
+    struct plan plan = { 0 };
+    struct planner planner = { .arena = arena, .query = query, .source = source, .plan = &plan };
     struct advice *a;
+    bool is_by_key;
 
     *out = (struct query_advice){ 0 };
     if (!query->has_source || query->inner)
@@ -161,7 +171,9 @@ status query_advise(const struct query *query, const struct query_source *source
     TRY(ARENA_NEW(arena, 1, &a));
     a->planner = &planner;
     TRY(ARENA_NEW(arena, 1, &planner.constraints));
-    TRY(ranges_derive(arena, query->where, planner.constraints));
+    TRY(are_keys_named(&planner, &is_by_key));
+    if (is_by_key)
+        return STATUS_OK;
     for (size_t i = 0; i < planner.constraints->count; i++)
         TRY(add_path(a, planner.constraints->items[i].path));
     for (size_t i = 0; i < query->order_count && !query->group_count; i++)

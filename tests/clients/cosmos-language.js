@@ -510,6 +510,12 @@ eachRow(
             fields: [["/other ASC", "/n DESC"]],
         },
         {
+            why: "the whole key of an item",
+            text: "SELECT * FROM c WHERE c.id = 'i01' AND c.pk = 'p1'",
+            paths: [],
+            fields: [],
+        },
+        {
             why: "a composite index is there",
             text: "SELECT * FROM c WHERE c.g = 'g1' ORDER BY c.n",
             paths: [],
