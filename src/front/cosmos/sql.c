@@ -189,6 +189,7 @@ static status parse_column(struct sql_parser *p, struct sql_list *columns, unsig
     TRY(sql_expression(p, &x));
     name.end = p->taken_end;
     name.text = p->named == x ? p->named_as : BYTES_NONE;
+    TRY(sql_finite(p, &x));
     TRY(sql_take_word(p, TOKEN_AS, &has_as));
     if (has_as && !sql_is_name(&p->token, true))
         return sql_fail_here(p);
@@ -261,7 +262,7 @@ static status parse_select(struct sql_parser *p, struct query *query)
     else
         TRY(parse_columns(p, &query->output));
     p->level.is_aggregate_allowed = false;
-    return STATUS_OK;
+    return sql_finite(p, &query->output);
 }
 
 /* ---- GROUP BY --------------------------------------------------------------------------------------- */

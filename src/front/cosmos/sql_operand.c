@@ -32,6 +32,16 @@ status sql_list_add(struct sql_parser *p, struct sql_list *list, bytes name,
     return STATUS_OK;
 }
 
+status sql_finite(struct sql_parser *p, const struct expression **x)
+{
+    const struct value missing = { .type = VALUE_MISSING };
+
+    if ((*x)->kind == EXPRESSION_LITERAL && (*x)->literal.type == VALUE_DOUBLE &&
+        !isfinite(value_as_double((*x)->literal)))
+        return expression_literal(p->arena, missing, x);
+    return STATUS_OK;
+}
+
 /* arguments = [ expression { ',' expression } ] `end` */
 status sql_arguments(struct sql_parser *p, unsigned end, struct sql_list *out)
 {
@@ -41,6 +51,8 @@ status sql_arguments(struct sql_parser *p, unsigned end, struct sql_list *out)
     while (!is_done) {
         const struct expression *item;
         TRY(sql_expression(p, &item));
+        if (end == ']')
+            TRY(sql_finite(p, &item));
         TRY(sql_list_add(p, out, BYTES_NONE, item));
         TRY(sql_take_symbol(p, ',', &has_comma));
         if (!has_comma) {
@@ -77,6 +89,7 @@ static status parse_object(struct sql_parser *p, const struct expression **out)
         TRY(sql_advance(p));
         TRY(sql_expect_symbol(p, ':'));
         TRY(sql_expression(p, &item));
+        TRY(sql_finite(p, &item));
         TRY(sql_list_add(p, &fields, key.text, item));
         TRY(sql_take_symbol(p, ',', &has_comma));
         is_done = !has_comma;
