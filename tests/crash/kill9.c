@@ -504,6 +504,14 @@ static void watch_disk(const char *path)
         watch(path);
 }
 
+/* Before the writer is killed. */
+static void hold_disk(void)
+{
+    void (*hold)(void) = (void (*)(void))of_library("power_hold");
+    if (hold != NULL)
+        hold();
+}
+
 /* How many files have lost something. */
 static unsigned cut_power(uint64_t seed)
 {
@@ -535,6 +543,7 @@ static bool write_and_kill(const char *path, struct ledger *ledger, uint64_t see
     if (child == 0)
         run_writer(path, ledger, ends[1], seed);
     listen(ledger, ends[0], acks);
+    hold_disk();
     kill(child, SIGKILL);
     *acks_out = acks + listen(ledger, ends[0], UINT64_MAX);
     close(ends[0]);

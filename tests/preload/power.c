@@ -15,7 +15,8 @@
  * What it cannot do: undo bytes that were written over synced ones, unless those were zeros ahead of the writer.
  *
  * The notes are in memory that processes share after a fork, and survive whoever is killed. Names are kept without
- * their directory. Threads: any; a spin lock, which the one who cuts the power opens by force. */
+ * their directory. Threads: any; a spin lock, which the one who kills the others holds meanwhile, so that nobody dies with half of
+ * the names noted, and which the one who cuts the power opens by force. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -56,6 +57,7 @@ struct power {
 
 /* The program looks these up. */
 void power_watch(const char *directory);
+void power_hold(void);
 unsigned power_cut(uint64_t seed);
 
 static struct power *shared(void)
@@ -326,6 +328,16 @@ void power_watch(const char *directory)
     snprintf(power->directory, sizeof(power->directory), "%s", resolved);
     snprintf(power->side, sizeof(power->side), "%s.power", resolved);
     mkdir(power->side, 0700);
+}
+
+/* Before everybody who writes is killed. Who has died by himself may have had the lock, so it is not waited for long. */
+void power_hold(void)
+{
+    enum { TRIES_MAX = 1 << 20 };
+    struct power *power = shared();
+
+    for (int i = 0; i < TRIES_MAX && atomic_flag_test_and_set(&power->lock); i++)
+        sched_yield();
 }
 
 /* Everybody who wrote has been killed. Returns how many files have lost something. */
