@@ -79,9 +79,18 @@ static status parse_binding(struct sql_parser *p, enum binding least,
 
 /* ---- building --------------------------------------------------------------------------------------- */
 
+/* Functions whose result is one of their arguments as it is. */
+static bool passes_on(enum function function)
+{
+    return function == FUNCTION_choose || function == FUNCTION_pick ||
+           function == FUNCTION_coalesce;
+}
+
 status sql_call(struct sql_parser *p, enum function function, const struct sql_list *args,
                 const struct expression **out)
 {
+    for (size_t i = 0; passes_on(function) && i < args->count; i++)
+        TRY(sql_finite(p, &args->items[i]));
     TRY(expression_call(p->arena, function, args->items, args->count, out));
     return expression_fold(p->arena, &sql_rules, *out, out);
 }
@@ -91,6 +100,10 @@ static status call_two(struct sql_parser *p, enum function function, const struc
 {
     const struct expression *args[] = { a, b };
 
+    if (passes_on(function)) {
+        TRY(sql_finite(p, &args[0]));
+        TRY(sql_finite(p, &args[1]));
+    }
     TRY(expression_call(p->arena, function, args, 2, out));
     return expression_fold(p->arena, &sql_rules, *out, out);
 }

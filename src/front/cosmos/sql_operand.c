@@ -214,6 +214,7 @@ static status parse_aggregate(struct sql_parser *p, const struct sql_token *name
     level->is_in_aggregate = is_inside;
     if (!has_right_count(p, name, args.count, (struct function_arity){ 1, 1 }))
         return nothing(p, out);
+    TRY(sql_finite(p, &args.items[0]));
     if (!level->aggregates)
         TRY(ARENA_NEW(p->arena, LIMIT_QUERY_AGGREGATES, &level->aggregates));
     if (level->aggregate_count == LIMIT_QUERY_AGGREGATES)

@@ -117,8 +117,8 @@ MUST_USE status sql_parameter(struct sql_parser *parser, const struct sql_token 
 /* The field of a value, or what is computed instead of it. */
 MUST_USE status sql_member(struct sql_parser *parser, const struct expression *of, bytes name,
                            const struct expression **out);
-/* NaN and Infinity are there to ask functions about; in a row, an object or an array they are as good as not there, for
- * no JSON can say them. */
+/* NaN and Infinity are there to ask functions about; in a row, an object, an array, and where one of several values is
+ * taken as it is, they are as good as not there, for no JSON can say them. */
 MUST_USE status sql_finite(struct sql_parser *parser, const struct expression **x);
 /* Names become fields of documents, which cannot hold a NUL. */
 MUST_USE status sql_check_name(struct sql_parser *parser, const struct sql_token *token);
