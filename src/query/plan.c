@@ -44,7 +44,7 @@ static bool counts_rows(const struct query *query, const struct expression *path
 
 static bool result_needs_document(const struct query *query, bool is_count)
 {
-    bool needs = query->is_nested || expression_uses_variable(query->output);
+    bool needs = query->binding_count > 0 || expression_uses_variable(query->output);
 
     for (size_t i = 0; i < query->order_count; i++)
         needs |= expression_uses_variable(query->orders[i].by);

@@ -437,6 +437,18 @@ static const struct expression *equal_literal(const struct expression *where, ui
     return is_it ? literal : NULL;
 }
 
+/* Is there a row as soon as an element is that value? Nothing else is asked of it, and it shows something. */
+static bool is_only_equality(const struct query *query)
+{
+    const struct expression *output = query->output;
+    bool is_shown = !query->is_output_bare ||
+                    (output->kind == EXPRESSION_VARIABLE &&
+                     output->number == query->bindings->variable) ||
+                    (output->kind == EXPRESSION_LITERAL && output->literal.type != VALUE_MISSING);
+
+    return is_shown && query->binding_count == 1 && query->where->function == FUNCTION_equal;
+}
+
 /* EXISTS over the elements of an array, one of which has to be a certain value. */
 static status derive_exists(struct arena *arena, const struct expression *x,
                             struct constraints *out)
@@ -455,7 +467,7 @@ static status derive_exists(struct arena *arena, const struct expression *x,
         return s;
     constraint->is_element = true;
     TRY(take_point(arena, literal->literal, constraint, out));
-    out->is_exact = false;
+    out->is_exact &= is_only_equality(query);
     return STATUS_OK;
 }
 

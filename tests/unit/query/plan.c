@@ -233,6 +233,14 @@ TEST(query_plan, counts_that_an_index_decides_load_no_document)
             "index /g/? rows=5 documents=0 given=1"),
         ROW("SELECT VALUE 7 FROM c WHERE c.n > 37", "index /n/? rows=2 documents=0 given=2"),
         ROW("SELECT TOP 1 VALUE 7 FROM c WHERE c.n > 36", "index /n/? rows=1 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = "
+            "'u')",
+            "index /tags/[]/? rows=20 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE EXISTS(SELECT 1 FROM t IN c.tags WHERE 'u' = t)",
+            "index /tags/[]/? rows=20 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE EXISTS(SELECT VALUE 1 FROM t IN c.tags WHERE t = "
+            "'u') AND c.g = 'low'",
+            "index /tags/[]/? rows=20 documents=20 given=1"),
     };
     const struct asking in_p1 = { .partition = "['p1']" };
     struct world w;
@@ -253,19 +261,23 @@ TEST(query_plan, counts_that_an_index_does_not_decide_look_at_documents)
     static const struct {
         const char *condition, *want;
     } rows[] = {
-        {"c.n > 35 AND c.g = 'high' AND c.big < 38000", "[2]" },
-        { "c.n < 9 AND c.n != 3",                       "[8]" },
-        { "c.n < 9 OR c.g = 'high'",                    "[29]"},
-        { "(c.n < 9 AND c.g = 'low') OR c.n = 39",      "[10]"},
-        { "c.g LIKE 'h%h'",                             "[20]"},
-        { "c.g LIKE 'h%x'",                             "[0]" },
-        { "STARTSWITH(c.g, 'LO', true)",                "[20]"},
-        { "STARTSWITH(c.g, 'lo', null)",                "[0]" },
-        { "ARRAY_CONTAINS(c.tags, 't', null)",          "[0]" },
-        { "ARRAY_CONTAINS(c.tags, 't') AND c.n > 36",   "[2]" },
-        { "c.n >= 0 AND IS_DEFINED(c.o)",               "[20]"},
-        { "NOT (c.n < 35)",                             "[5]" },
-        { "c.pk = 'p1' AND c.n > 30 AND c._ts >= 0",    "[2]" },
+        {"c.n > 35 AND c.g = 'high' AND c.big < 38000",                             "[2]" },
+        { "c.n < 9 AND c.n != 3",                                                   "[8]" },
+        { "c.n < 9 OR c.g = 'high'",                                                "[29]"},
+        { "(c.n < 9 AND c.g = 'low') OR c.n = 39",                                  "[10]"},
+        { "c.g LIKE 'h%h'",                                                         "[20]"},
+        { "c.g LIKE 'h%x'",                                                         "[0]" },
+        { "EXISTS(SELECT VALUE t.x FROM t IN c.tags WHERE t = 'u')",                "[0]" },
+        { "EXISTS(SELECT VALUE undefined FROM t IN c.tags WHERE t = 'u')",          "[0]" },
+        { "EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = 'u' AND c.n > 37)",     "[1]" },
+        { "EXISTS(SELECT VALUE t FROM t IN c.tags JOIN u IN c.none WHERE t = 'u')", "[0]" },
+        { "STARTSWITH(c.g, 'LO', true)",                                            "[20]"},
+        { "STARTSWITH(c.g, 'lo', null)",                                            "[0]" },
+        { "ARRAY_CONTAINS(c.tags, 't', null)",                                      "[0]" },
+        { "ARRAY_CONTAINS(c.tags, 't') AND c.n > 36",                               "[2]" },
+        { "c.n >= 0 AND IS_DEFINED(c.o)",                                           "[20]"},
+        { "NOT (c.n < 35)",                                                         "[5]" },
+        { "c.pk = 'p1' AND c.n > 30 AND c._ts >= 0",                                "[2]" },
     };
     const struct asking in_p2 = { .partition = "['p2']" };
     struct world w;
