@@ -4,9 +4,9 @@
  * its slot costs ten times as much as to step from one slot to the next. So a scan that has asked for many documents takes
  * rows in advance, puts them into the order of their slots, walks there once, and gives them in its own order.
  *
- * A few documents are got by their slots, but one right behind the other: what it takes to walk over rows, to get a document and
- * to give it to a client is together more than a processor keeps at hand, and each turn would begin with code that it has
- * to fetch again.
+ * A few documents are got by their slots, but all at once: what lies in one place is read once. And what it takes to walk over rows, to
+ * get a document and to give it to a client is together more than a processor keeps at hand, so that each turn would begin with code that it
+ * has to fetch again.
  *
  * Keeps: at most ROWS_MAX rows, and little more than BYTES_MAX of documents, or FEW_BYTES_MAX of a few.
  * Threads: belongs to its scan. Start reading at bodies_fetch() and bodies_fetch_few(). */
@@ -63,7 +63,7 @@ status bodies_begin(struct bodies *ahead, uint64_t documents, bool is_many, size
 
 status bodies_begin_few(struct bodies *ahead, size_t most)
 {
-    ASSERT(!ahead->found);
+    ASSERT(!ahead->found && most <= BODIES_FEW_MAX);
     TRY(begin(ahead));
     ahead->most = most;
     ahead->body_bytes_max = FEW_BYTES_MAX;
@@ -202,30 +202,41 @@ status bodies_fetch(struct bodies *ahead, struct request *request, struct storag
 
 /* ---- a few ------------------------------------------------------------------------------------------ */
 
+/* Those of them that are not recalled, as far as is known; `at_out` says which. */
+static size_t choose_unknown(const struct bodies *ahead, const struct recall *recall,
+                             const struct collection *collection, bytes slots_out[],
+                             struct bodies_found *at_out[])
+{
+    size_t count = 0;
+
+    /* What one look after the other would wait for comes at the same time. */
+    for (size_t i = 0; recall && i < ahead->count; i++)
+        recall_expect_write(recall, collection, ahead->rows[i].seq);
+    for (size_t i = 0; i < ahead->count; i++) {
+        const struct bodies_row *row = &ahead->rows[i];
+        if (recall && recall_may_have_write(recall, collection, row->seq))
+            continue;
+        slots_out[count] = bytes_of(row->slot, sizeof(row->slot));
+        at_out[count++] = &ahead->found[i];
+    }
+    return count;
+}
+
 void bodies_fetch_few(struct bodies *ahead, struct request *request, struct storage_view *view,
                       const struct collection *collection)
 {
-    const struct row_address where = { collection->state->partition, SPACE_BODIES };
-    const struct recall *recall = request->engine->recall;
+    struct storage_value pins[BODIES_FEW_MAX];
+    struct bodies_found *found[BODIES_FEW_MAX];
+    bytes slots[BODIES_FEW_MAX];
 
-    /* What one get after the other would wait for comes at the same time. */
-    for (size_t i = 0; i < ahead->count; i++) {
-        const struct bodies_row *row = &ahead->rows[i];
-        if (recall)
-            recall_expect_write(recall, collection, row->seq);
-        storage_expect(request->storage, view, where, bytes_of(row->slot, sizeof(row->slot)));
-    }
-    for (size_t i = 0; i < ahead->count; i++) {
-        const struct bodies_row *row = &ahead->rows[i];
-        struct bodies_found *found = &ahead->found[i];
-        if (recall && recall_may_have_write(recall, collection, row->seq))
-            continue;
-        /* What fails here fails again when the document is asked for, and is told then. */
-        if (storage_get(request->storage, view, where, bytes_of(row->slot, sizeof(row->slot)),
-                        &found->pin)
-                .code != OK)
-            continue;
-        found->is_there = row_read_body(found->pin.value, &found->body);
+    ASSERT(ahead->count <= BODIES_FEW_MAX);
+    const size_t count = choose_unknown(ahead, request->engine->recall, collection, slots, found);
+    storage_get_some(request->storage, view, address(collection->state->partition, SPACE_BODIES),
+                     slots, count, pins);
+    for (size_t i = 0; i < count; i++) {
+        found[i]->pin = pins[i];
+        /* What could not be read is read again when the document is asked for, and that tells why. */
+        found[i]->is_there = pins[i].pin && row_read_body(pins[i].value, &found[i]->body);
     }
 }
 

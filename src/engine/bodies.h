@@ -1,4 +1,4 @@
-/* Inside the engine: rows of a scan that were read in advance, with their documents: many as they lie, or a few one by one. */
+/* Inside the engine: rows of a scan that were read in advance, with their documents: many as they lie, or a few at once. */
 #ifndef ENGINE_BODIES_H
 #define ENGINE_BODIES_H
 
@@ -31,7 +31,8 @@ struct bodies {
  * many as there may be. */
 MUST_USE status bodies_begin(struct bodies *ahead, uint64_t documents, bool is_many,
                              size_t *most_out);
-/* The same for at most so many. Owner: handle, whatever is found is let go by bodies_forget(). */
+/* The same for at most so many, BODIES_FEW_MAX at the most. Owner: handle, whatever is found is let go by bodies_forget(). */
+enum { BODIES_FEW_MAX = 16 };
 MUST_USE status bodies_begin_few(struct bodies *ahead, size_t most);
 /* Copies them. True: there is room for more. */
 MUST_USE status bodies_add(struct bodies *ahead, bytes key, bytes value, const struct stamp *stamp,
@@ -39,7 +40,7 @@ MUST_USE status bodies_add(struct bodies *ahead, bytes key, bytes value, const s
 /* The documents of all rows that were added. */
 MUST_USE status bodies_fetch(struct bodies *ahead, struct request *request,
                              struct storage_view *view, const struct collection *collection);
-/* The same of a few, one by one; those that are recalled, or cannot be read, are left out. */
+/* The same of a few; those that are recalled, or cannot be read, are left out. */
 void bodies_fetch_few(struct bodies *ahead, struct request *request, struct storage_view *view,
                       const struct collection *collection);
 /* The next one, valid until bodies_begin() or bodies_forget(); NULL: all were given. */

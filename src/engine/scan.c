@@ -14,9 +14,9 @@
 enum { LOADS_RECALLED = 32 };
 /* And from how many on they are read in advance, as they lie. */
 enum { LOADS_ALONE = 32 };
-/* Where it is known how many will be wanted, from how many on they are got some at a time, and how many. Whoever has not
- * known two documents does not know those behind them either. */
-enum { LOADS_SINGLE = 2, LOADS_TOGETHER = 8 };
+/* Where it is known how many will be wanted they are got some at a time. Whoever may know documents and has not known two of them
+ * does not know those behind them either. */
+enum { LOADS_SINGLE = 2 };
 
 struct scan {
     struct request *request;
@@ -186,7 +186,7 @@ status scan_open(struct request *request, const struct collection *collection,
     (*out)->lends = spec->lends;
     (*out)->is_many = spec->is_many;
     (*out)->wanted = request->transaction ? 0 : spec->wanted;
-    (*out)->loaded = spec->is_many ? LOADS_ALONE : 0;
+    (*out)->loaded = spec->is_many ? LOADS_ALONE : spec->may_know ? 0 : LOADS_SINGLE;
     TRY(key_prefix(*out, &prefix));
     (*out)->prefix_len = prefix.len;
     TRY(make_range(arena, spec, prefix, &range));
@@ -374,7 +374,7 @@ static bool read_few_ahead(struct scan *scan)
     bool has_room = true;
 
     status s = bodies_begin_few(&scan->ahead,
-                                scan->wanted < LOADS_TOGETHER ? scan->wanted : LOADS_TOGETHER);
+                                scan->wanted < BODIES_FEW_MAX ? scan->wanted : BODIES_FEW_MAX);
     while (s.code == OK && has_room) {
         scan->is_at_end = !next_row(scan);
         if (scan->is_at_end)

@@ -32,6 +32,7 @@ struct scan_spec {
     bool is_many; /* and many will be asked for: no need to wait and see */
     size_t
         wanted; /* so many documents will be asked for, if there are that many rows; 0: it is not known */
+    bool may_know; /* or perhaps not, because the reader may know them: scan_document_known() */
 };
 
 MUST_USE status scan_open(struct request *request, const struct collection *collection,

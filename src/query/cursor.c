@@ -215,7 +215,8 @@ static status open_keys(struct cursor *c)
                               .end = c->plan->partition,
                               .is_end_inclusive = true,
                               .after = c->after,
-                              .wanted = c->wanted };
+                              .wanted = c->wanted,
+                              .may_know = c->may_know };
 
     if (c->from.len)
         spec.start = c->from;
@@ -243,6 +244,7 @@ static status open_range(struct cursor *c)
 
     c->is_placed = true;
     TRY(plan_range_spec(arena, c->plan, c->at, &spec));
+    spec.may_know = c->may_know;
     if (c->after.len) {
         struct buffer after = buffer_in(arena);
         buffer_append(&after, plan_range_prefix(c->plan, c->at));

@@ -18,7 +18,8 @@ struct cursor {
     size_t at;     /* number of the range, point or item that comes next */
     bytes after;   /* a position, until it was found */
     bytes from;    /* or the first row to take in that range, without its prefix */
-    size_t wanted; /* see scan_spec; set after opening */
+    size_t wanted; /* see scan_spec; both set after opening */
+    bool may_know;
     struct scan *scan;
     struct sift
         *sift; /* ACCESS_SLOTS, set after opening: only documents that pass; owned from then on */

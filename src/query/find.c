@@ -289,6 +289,18 @@ static status open_stretch(struct find *f, const struct scan_spec *spec)
     return scan_move(f->scan, spec);
 }
 
+/* How many documents will be loaded one behind the other, if there are as many entries; 0 if that is not known. */
+static size_t wanted_documents(const struct find *f)
+{
+    const uint64_t rows = f->wanted.wanted, batch = f->wanted.batch;
+
+    if (batch == 0 || f->is_covering || f->near)
+        return 0;
+    if (f->is_sorting)
+        return SIZE_MAX;
+    return (size_t)(rows && rows < batch ? rows : batch);
+}
+
 static status open_next(struct find *f, bool *has_out)
 {
     *has_out = false;
@@ -306,7 +318,8 @@ static status open_next(struct find *f, bool *has_out)
                                   .is_end_inclusive = range->is_end_inclusive,
                                   .is_reverse = f->plan.is_reverse,
                                   .lends = true,
-                                  .is_many = f->wanted.is_many };
+                                  .is_many = f->wanted.is_many,
+                                  .wanted = wanted_documents(f) };
         f->at++;
         if (is_passed(f, range))
             continue;

@@ -56,9 +56,10 @@ struct find_request {
     const struct find_rest *rest; /* comes first, then what lies behind its last row; may be NULL */
     bool keeps_rest;              /* the rest will be asked for, so it may be long */
     uint64_t wanted;              /* rows that will be asked for at most; 0: unknown */
-    bool is_reverse;              /* without an order: backwards */
-    bool is_one_pass;             /* the position is never asked for, and any order will do */
-    bool is_many;                 /* as many will be asked for as there are, or megabytes of them */
+    uint64_t batch;   /* rows that will be asked for before there is a pause; 0: unknown */
+    bool is_reverse;  /* without an order: backwards */
+    bool is_one_pass; /* the position is never asked for, and any order will do */
+    bool is_many;     /* as many will be asked for as there are, or megabytes of them */
     enum find_hint by;
     const struct index *hint;
     const struct index *natural; /* the order of those who want none; NULL: that of the keys */

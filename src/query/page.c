@@ -397,6 +397,7 @@ static status run_page(struct run *run, bytes state)
     TRY(evaluation_open(&run->evaluation, run->query, run->arena));
     run->may_stay_unread = may_stay_unread(run);
     run->cursor.wanted = wanted_documents(run);
+    run->cursor.may_know = run->may_stay_unread;
     TRY(run_sift(run));
     status s = run_mode(run);
     if (s.code == OK && !run->is_finished)

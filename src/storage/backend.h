@@ -18,9 +18,9 @@ struct storage_backend {
     status (*get)(struct storage *storage, struct storage_view *view, struct row_address where,
                   bytes key, struct storage_value *out);
     void (*value_release)(struct storage *storage, struct storage_value *value);
-    /* NULL: there is nothing to prepare. */
-    void (*expect)(struct storage *storage, struct storage_view *view, struct row_address where,
-                   bytes key);
+    /* Some of the rows, all of which have no pin before; the others are got one by one. NULL: all of them. */
+    void (*get_some)(struct storage *storage, struct storage_view *view, struct row_address where,
+                     const bytes *keys, size_t count, struct storage_value *out);
     /* All are false before. NULL: nothing is known without a get. */
     void (*find_missing)(struct storage *storage, struct row_address where, const bytes *keys,
                          size_t count, struct arena *arena, bool *is_missing_out);

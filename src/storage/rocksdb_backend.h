@@ -170,8 +170,8 @@ rocksdb_compactionfilter_t *rocksdb_zero_filter(void);
 
 status rocks_view_open(struct storage *storage, struct storage_view **out);
 void rocks_view_close(struct storage *storage, struct storage_view *view);
-void rocks_expect(struct storage *storage, struct storage_view *view, struct row_address where,
-                  bytes key);
+void rocks_get_some(struct storage *storage, struct storage_view *view, struct row_address where,
+                    const bytes *keys, size_t count, struct storage_value *out);
 status rocks_get(struct storage *storage, struct storage_view *view, struct row_address where,
                  bytes key, struct storage_value *out);
 void rocks_find_missing(struct storage *storage, struct row_address where, const bytes *keys,

@@ -26,7 +26,7 @@ enum {
     LOCKS = 16,
     PACKED_MAX = 32,
     CONTENT_BYTES_MAX = 16 << 10,
-    ROOMS_MAX = 16,
+    ROOMS_MAX = 32,
     ROOM_BYTES_MIN = 6 << 10,
     ROOM_BYTES_MAX = 16 << 10,
 };
@@ -72,6 +72,11 @@ struct raw_block *raw_block_new(struct raw_block_id id, size_t len, uint8_t **ro
     block->content = bytes_of(*room_out, len);
     atomic_init(&block->holders, 1);
     return block;
+}
+
+void raw_block_hold(struct raw_block *block)
+{
+    atomic_fetch_add(&block->holders, 1);
 }
 
 void raw_block_let_go(struct raw_block *block)
@@ -267,16 +272,26 @@ struct raw_room *raw_room_take(struct raw_blocks *blocks, size_t len)
     memory_give(room);
     const size_t size = len < ROOM_BYTES_MIN ? ROOM_BYTES_MIN : len;
     room = memory_take(sizeof(*room) + size);
-    if (room)
-        *room = (struct raw_room){ .home = blocks, .size = size };
+    if (!room)
+        return NULL;
+    room->home = blocks;
+    room->size = size;
+    atomic_init(&room->holders, 1);
     return room;
+}
+
+void raw_room_hold(struct raw_room *room)
+{
+    atomic_fetch_add(&room->holders, 1);
 }
 
 void raw_room_leave(struct raw_room *room)
 {
-    struct spare *spare = room ? &room->home->spare : NULL;
-
-    if (room && room->size <= ROOM_BYTES_MAX) {
+    if (!room || atomic_fetch_sub(&room->holders, 1) > 1)
+        return;
+    struct spare *spare = &room->home->spare;
+    if (room->size <= ROOM_BYTES_MAX) {
+        atomic_store(&room->holders, 1);
         pthread_mutex_lock(&spare->lock);
         if (spare->count < ROOMS_MAX) {
             spare->rooms[spare->count++] = room;

@@ -16,6 +16,7 @@ struct raw_block {
     /* private to rocksdb_blocks.c */
     _Atomic unsigned holders;
 };
+void raw_block_hold(struct raw_block *block);
 void raw_block_let_go(struct raw_block *block);
 
 struct raw_blocks;
@@ -47,15 +48,18 @@ struct raw_packed *raw_packed_take(struct raw_blocks *blocks, struct raw_block_i
 /* Leaves it, with the block that is in it, until somebody comes for that again or enough others were left. */
 void raw_packed_leave(struct raw_blocks *blocks, struct raw_packed *packed);
 
-/* Memory for what is unpacked of a block; it belongs to whoever has taken it. */
+/* Memory for what is unpacked of a block, or for what is read of a file. Shared by its holders, of whom whoever has taken it is the
+ * first and the only one to write to it. */
 struct raw_room {
     /* private to rocksdb_blocks.c */
     struct raw_blocks *home;
     size_t size;
+    _Atomic unsigned holders;
     uint8_t data[];
 };
 /* With that many bytes at least. Owner: handle, given back by raw_room_leave(). NULL: there is no memory. */
 struct raw_room *raw_room_take(struct raw_blocks *blocks, size_t len);
+void raw_room_hold(struct raw_room *room);
 void raw_room_leave(struct raw_room *room);
 
 #endif

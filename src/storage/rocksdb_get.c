@@ -1,8 +1,8 @@
-/* Raw get: one document from RocksDB's files.
+/* Raw get: documents from RocksDB's files, one or several.
  *
  * RocksDB takes a get through its memory tables, its levels, a filter, an index, a cache and a block, most of which is not
  * in the cache of the processor when it comes to it. Documents lie in files by the order of their writes, so mostly there is
- * one file, one search in its index, and one block to be read, unpacked and searched.
+ * one file, one search in its index, and one block to be read, unpacked and searched (rocksdb_version.c).
  *
  * The answer is the youngest version of the key that is not younger than the view, among the files that hold the key.
  * It counts if it is a value and nothing that the files may not have yet can be another version of it: the key is not among
@@ -13,219 +13,19 @@
  * write that is not in its files, so what is not among those is as it was at that moment, or later; whoever has written since
  * has done so while the get was under way.
  *
- * A value is a block in memory of its own, which costs less than to copy the row out of it. To unpack the block is the most
- * work, and what comes behind the row is not needed; so it is unpacked as far as the row probably reaches, and as a whole if
- * that was not enough. Documents that were written together are often wanted together, and lie in one block: when a block is
- * wanted for the second time it is unpacked as a whole, and kept for some while (rocksdb_blocks.c).
+ * Several documents that are wanted together were often written together, too. So it is looked first where each of them lies; blocks
+ * that lie one behind the other are read at once, and one in which several lie is unpacked once. Only what lies in one file is
+ * found this way.
  *
  * Threads: any. */
-#include "storage/rocksdb_raw.h"
+#include "storage/rocksdb_version.h"
 
 enum {
-    SOURCES_MAX = 8,           /* files that hold the key */
-    CONTENT_BYTES_MAX = 65536, /* of a block that is read this way, unpacked */
+    SOURCES_MAX = 8,          /* files that hold the key */
+    READ_BYTES_MAX = 16 << 10 /* of blocks one behind the other */
 };
 
-/* Pins of ours have one of their lowest bits set, those of RocksDB have none: all come from an allocator. */
-enum { PIN_ROOM = 1, PIN_BLOCK = 2 };
-
-/* The version that a file has. */
-struct version {
-    bool is_there;
-    uint64_t seq;
-    enum sst_kind kind;
-    bytes value;
-    /* What holds the value: the room, or else the block. */
-    struct raw_room *room;
-    struct raw_block *block;
-};
-
-static void let_go(const struct version *version)
-{
-    raw_room_leave(version->room);
-    raw_block_let_go(version->block);
-}
-
-static void *pin_of(const struct version *version)
-{
-    return version->room ? (uint8_t *)version->room + PIN_ROOM
-                         : (uint8_t *)version->block + PIN_BLOCK;
-}
-
-bool raw_value_release(struct storage_value *value)
-{
-    uint8_t *pin = value->pin;
-
-    if ((uintptr_t)pin & PIN_ROOM)
-        raw_room_leave((struct raw_room *)(void *)(pin - PIN_ROOM));
-    else if ((uintptr_t)pin & PIN_BLOCK)
-        raw_block_let_go((struct raw_block *)(void *)(pin - PIN_BLOCK));
-    else
-        return false;
-    return true;
-}
-
-/* A block as it is stored, with its trailer, and how long it is unpacked. */
-struct stored_block {
-    bytes stored;
-    size_t content_len;
-};
-
-/* Reads it, unless somebody has left it there; verifies it in any case. False if it cannot be done. */
-static bool fetch(const struct sorted *sorted, size_t len, struct raw_packed *packed,
-                  struct stored_block *out)
-{
-    if (packed->len == 0) {
-        if (!sorted_read(sorted, packed->id.offset, packed->data, len))
-            return false;
-        packed->len = len;
-    }
-    out->stored = bytes_of(packed->data, packed->len);
-    return sst_is_sound(out->stored) && sst_content_len(out->stored, &out->content_len) &&
-           out->content_len <= CONTENT_BYTES_MAX;
-}
-
-/* The youngest version of the key in what is left of the block that is not younger than `seq`. False if that is not enough
- * to tell. */
-static bool search(struct sst_walk *walk, bytes key, uint64_t seq, struct version *out)
-{
-    bytes there, value;
-
-    while (sst_walk_next(walk, &there, &value) == SST_ENTRY) {
-        if (there.len < SST_SEQ_BYTES)
-            return false;
-        there.len -= SST_SEQ_BYTES;
-        const int order = bytes_compare(there, key);
-        const uint64_t number = sst_seq_and_kind(there.data + there.len);
-        if (order > 0)
-            return true;
-        if (order < 0 || number >> 8 > seq)
-            continue;
-        out->is_there = true;
-        out->seq = number >> 8;
-        out->kind = (enum sst_kind)(number & 0xFF);
-        out->value = value;
-        return true;
-    }
-    return false;
-}
-
-static bool search_part(const struct stored_block *block, unsigned portion, bytes key, uint64_t seq,
-                        struct version *out)
-{
-    const size_t len = block->content_len * portion / SORTED_PORTIONS;
-    struct sst_walk walk;
-    bytes part;
-
-    if (portion == SORTED_PORTIONS || !sst_content_part(block->stored, out->room->data, len, &part))
-        return false;
-    sst_walk_part(&walk, part);
-    return search(&walk, key, seq, out);
-}
-
-static bool search_content(bytes content, bytes key, uint64_t seq, struct version *out)
-{
-    struct sst_walk walk;
-
-    return sst_walk_seek(&walk, content, key) && search(&walk, key, seq, out);
-}
-
-/* Unpacks all of it. */
-static bool unpack(const struct stored_block *block, uint8_t *room, bytes *out)
-{
-    if (!sst_content(block->stored, room, out))
-        return false;
-    if (out->data != room && out->len)
-        memcpy(room, out->data, out->len);
-    out->data = room;
-    return true;
-}
-
-static bool search_all(const struct stored_block *block, bytes key, uint64_t seq,
-                       struct version *out)
-{
-    bytes content;
-
-    return unpack(block, out->room->data, &content) && search_content(content, key, seq, out);
-}
-
-/* In a block that nobody has come back to yet. */
-static bool search_once(struct raw_blocks *blocks, const struct stored_block *block,
-                        unsigned portion, bytes key, uint64_t seq, struct version *out)
-{
-    out->room = raw_room_take(blocks, block->content_len);
-    return out->room &&
-           (search_part(block, portion, key, seq, out) || search_all(block, key, seq, out));
-}
-
-/* In a block that is kept from now on. */
-static bool search_and_keep(struct raw_blocks *blocks, struct raw_block_id id,
-                            const struct stored_block *block, bytes key, uint64_t seq,
-                            struct version *out)
-{
-    uint8_t *room;
-    bytes content;
-
-    out->block = raw_block_new(id, block->content_len, &room);
-    if (!out->block || !unpack(block, room, &content) || content.len != block->content_len)
-        return false;
-    raw_blocks_keep(blocks, out->block);
-    return search_content(content, key, seq, out);
-}
-
-/* In a block that is not kept yet; `packed` is where it lies, or where it is read to. What is no block, or needed no longer, is
- * not left there for others. */
-static bool search_packed(struct raw_blocks *blocks, const struct sorted *sorted,
-                          const struct sorted_hit *hit, struct raw_packed *packed, bytes key,
-                          uint64_t seq, struct version *out)
-{
-    const bool is_met_again = packed->len > 0;
-    struct stored_block block;
-
-    if (!fetch(sorted, (size_t)hit->place.len + SST_TRAILER_BYTES, packed, &block)) {
-        packed->len = 0;
-        return false;
-    }
-    if (!is_met_again)
-        return search_once(blocks, &block, hit->portion, key, seq, out);
-    packed->len = 0;
-    return search_and_keep(blocks, packed->id, &block, key, seq, out);
-}
-
-static bool search_block(struct raw_blocks *blocks, const struct sorted *sorted,
-                         const struct sorted_hit *hit, bytes key, uint64_t seq, struct version *out)
-{
-    const struct raw_block_id id = { .file = sorted->number, .offset = hit->place.offset };
-
-    out->block = raw_blocks_find(blocks, id);
-    if (out->block)
-        return search_content(out->block->content, key, seq, out);
-    struct raw_packed *packed = raw_packed_take(blocks, id,
-                                                (size_t)hit->place.len + SST_TRAILER_BYTES);
-    if (!packed)
-        return false;
-    const bool is_known = search_packed(blocks, sorted, hit, packed, key, seq, out);
-    raw_packed_leave(blocks, packed);
-    return is_known;
-}
-
-/* What the file has of the key. False if that cannot be told. */
-static bool look_in(struct raw_blocks *blocks, const struct sorted *sorted, bytes key, uint64_t seq,
-                    struct version *out)
-{
-    struct sorted_hit hit;
-
-    *out = (struct version){ 0 };
-    if (sorted_suspects(sorted, key))
-        return false;
-    const enum sorted_find found = sorted_find(sorted, key, &hit);
-    if (found == SORTED_NOWHERE)
-        return true;
-    if (found == SORTED_IN_BLOCK && search_block(blocks, sorted, &hit, key, seq, out))
-        return true;
-    let_go(out);
-    return false;
-}
+/* ---- files ------------------------------------------------------------------------------------------- */
 
 /* The first file that begins behind the key. */
 static size_t file_behind(const struct raw_files *list, bytes key)
@@ -242,31 +42,84 @@ static size_t file_behind(const struct raw_files *list, bytes key)
     return low;
 }
 
+/* Walks the files that may hold the key, from behind. */
+struct file_walk {
+    struct raw_files *list;
+    bytes key;
+    size_t at;
+};
+
+static struct file_walk file_walk_of(struct raw_files *list, bytes key)
+{
+    return (struct file_walk){ .list = list, .key = key, .at = file_behind(list, key) };
+}
+
+/* NULL: there are no more. */
+static struct raw_file *file_walk_next(struct file_walk *walk)
+{
+    while (walk->at > 0) {
+        struct raw_file *file = &walk->list->files[--walk->at];
+        if (bytes_compare(file->reach, walk->key) < 0)
+            break;
+        if (bytes_compare(file->last, walk->key) >= 0)
+            return file;
+    }
+    walk->at = 0;
+    return NULL;
+}
+
+static struct raw_files *list_of(struct rocksdb_storage *rocks, struct raw_view *view)
+{
+    struct raw_files *list = atomic_load_explicit(&view->files[SPACE_BODIES], memory_order_acquire);
+
+    return list ? list
+                : raw_view_keep(view, SPACE_BODIES,
+                                raw_files_for_get(&rocks->shelves[SPACE_BODIES]));
+}
+
+/* ---- one --------------------------------------------------------------------------------------------- */
+
+/* What the file has of the key. False if that cannot be told. */
+static bool look_in(struct raw_blocks *blocks, const struct sorted *sorted, bytes key, uint64_t seq,
+                    struct version *out)
+{
+    struct sorted_hit hit;
+
+    *out = (struct version){ 0 };
+    if (sorted_suspects(sorted, key))
+        return false;
+    const enum sorted_find found = sorted_find(sorted, key, &hit);
+    if (found == SORTED_NOWHERE)
+        return true;
+    if (found == SORTED_IN_BLOCK && version_in_block(blocks, sorted, &hit, key, seq, out))
+        return true;
+    version_let_go(out);
+    return false;
+}
+
 /* The youngest version in all files. False if that cannot be told; else what holds it is the caller's. */
 static bool look_in_all(struct raw_shelf *shelf, struct raw_files *list, bytes key, uint64_t seq,
                         struct version *best)
 {
+    struct file_walk walk = file_walk_of(list, key);
     unsigned sources = 0;
+    struct raw_file *file;
     bool is_known = true;
 
     *best = (struct version){ 0 };
-    for (size_t i = file_behind(list, key);
-         is_known && i-- > 0 && bytes_compare(list->files[i].reach, key) >= 0;) {
-        struct raw_file *file = &list->files[i];
+    while (is_known && (file = file_walk_next(&walk)) != NULL) {
         struct version version;
-        if (bytes_compare(file->last, key) < 0)
-            continue;
         struct sorted *sorted = sources++ < SOURCES_MAX ? raw_file_keep(shelf, file) : NULL;
         is_known = sorted && look_in(shelf->rocks->body_blocks, sorted, key, seq, &version);
         if (!is_known)
             break;
         const bool is_better = version.is_there && (!best->is_there || version.seq > best->seq);
-        let_go(is_better ? best : &version);
+        version_let_go(is_better ? best : &version);
         if (is_better)
             *best = version;
     }
     if (!is_known)
-        let_go(best);
+        version_let_go(best);
     return is_known;
 }
 
@@ -279,21 +132,11 @@ static bool get_from(struct raw_shelf *shelf, struct raw_files *list, bytes key,
     if (graves_suspect_any(list->graves, key) || !look_in_all(shelf, list, key, seq, &version))
         return false;
     if (!version.is_there || version.kind != SST_VALUE) {
-        let_go(&version);
+        version_let_go(&version);
         return false;
     }
-    out->value = version.value;
-    out->pin = pin_of(&version);
+    version_give(&version, out);
     return true;
-}
-
-static struct raw_files *list_of(struct rocksdb_storage *rocks, struct raw_view *view)
-{
-    struct raw_files *list = atomic_load_explicit(&view->files[SPACE_BODIES], memory_order_acquire);
-
-    return list ? list
-                : raw_view_keep(view, SPACE_BODIES,
-                                raw_files_for_get(&rocks->shelves[SPACE_BODIES]));
 }
 
 bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
@@ -307,18 +150,6 @@ bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
     return list && get_from(shelf, list, key, view->seq, out);
 }
 
-void raw_expect(struct raw_view *view, bytes key)
-{
-    struct raw_files *list = atomic_load_explicit(&view->files[SPACE_BODIES], memory_order_acquire);
-    const size_t behind = list ? file_behind(list, key) : 0;
-    const struct sorted *sorted = behind > 0 ? atomic_load_explicit(&list->files[behind - 1].sorted,
-                                                                    memory_order_acquire)
-                                             : NULL;
-
-    if (sorted)
-        sorted_expect(sorted, key);
-}
-
 bool raw_get_newest(struct rocksdb_storage *rocks, bytes key, struct storage_value *out)
 {
     struct raw_shelf *shelf = &rocks->shelves[SPACE_BODIES];
@@ -327,4 +158,222 @@ bool raw_get_newest(struct rocksdb_storage *rocks, bytes key, struct storage_val
 
     raw_files_let_go(list);
     return is_there;
+}
+
+/* ---- several ------------------------------------------------------------------------------------------ */
+
+/* A document that is wanted, and where it lies. */
+struct wish {
+    bytes key;
+    struct sorted *sorted; /* NULL: it is not looked for any more */
+    struct sorted_hit hit;
+    struct storage_value *out;
+};
+
+struct wishes {
+    struct raw_blocks *blocks;
+    uint64_t seq;
+    struct wish items[RAW_GETS_MAX];
+    size_t count;
+};
+
+/* Where the block ends, with its trailer. */
+static uint64_t end_of(const struct sst_place *place)
+{
+    return place->offset + place->len + SST_TRAILER_BYTES;
+}
+
+/* The only file that may hold the key, or none. */
+static struct sorted *only_file(struct raw_shelf *shelf, struct raw_files *list, bytes key)
+{
+    struct file_walk walk = file_walk_of(list, key);
+    struct raw_file *file = graves_suspect_any(list->graves, key) ? NULL : file_walk_next(&walk);
+
+    return file && !file_walk_next(&walk) ? raw_file_keep(shelf, file) : NULL;
+}
+
+/* What one search after the other would wait for comes at the same time. */
+static void find_places(struct raw_shelf *shelf, struct raw_files *list, struct wishes *wishes)
+{
+    for (size_t i = 0; i < wishes->count; i++) {
+        struct wish *wish = &wishes->items[i];
+        wish->sorted = only_file(shelf, list, wish->key);
+        if (wish->sorted)
+            sorted_expect(wish->sorted, wish->key);
+    }
+    for (size_t i = 0; i < wishes->count; i++) {
+        struct wish *wish = &wishes->items[i];
+        if (wish->sorted && (sorted_suspects(wish->sorted, wish->key) ||
+                             sorted_find(wish->sorted, wish->key, &wish->hit) != SORTED_IN_BLOCK))
+            wish->sorted = NULL;
+    }
+}
+
+static bool is_same_block(const struct wish *a, const struct wish *b)
+{
+    return a->sorted == b->sorted && a->hit.place.offset == b->hit.place.offset;
+}
+
+/* How many documents are wanted of the block of this one: of it and of those behind it. */
+static size_t count_alike(const struct wishes *wishes, size_t first)
+{
+    size_t count = 0;
+
+    for (size_t i = first; i < wishes->count; i++)
+        count += is_same_block(&wishes->items[i], &wishes->items[first]);
+    return count;
+}
+
+/* Gives the version, unless it has no value. */
+static void fulfil(struct wish *wish, const struct version *version)
+{
+    if (version->is_there && version->kind == SST_VALUE)
+        version_give(version, wish->out);
+    else
+        version_let_go(version);
+}
+
+/* One of the documents in the content. */
+static void search_shared(const struct wishes *wishes, struct wish *wish, bytes content,
+                          struct raw_room *room, struct raw_block *block)
+{
+    struct version version = { .room = room, .block = block };
+
+    if (room)
+        raw_room_hold(room);
+    else
+        raw_block_hold(block);
+    if (!version_in_content(content, wish->key, wishes->seq, &version))
+        version.is_there = false;
+    fulfil(wish, &version);
+}
+
+/* All that are wanted of the block of the first one, which nobody looks for any more then. */
+static void search_for_all(struct wishes *wishes, size_t first, bytes content,
+                           struct raw_room *room, struct raw_block *block)
+{
+    const struct wish like = wishes->items[first];
+
+    for (size_t i = first; i < wishes->count; i++) {
+        struct wish *wish = &wishes->items[i];
+        if (!is_same_block(wish, &like))
+            continue;
+        search_shared(wishes, wish, content, room, block);
+        wish->sorted = NULL;
+    }
+}
+
+static void unpack_for_all(struct wishes *wishes, size_t first, const struct stored_block *block)
+{
+    const struct wish *wish = &wishes->items[first];
+    const struct raw_block_id id = { wish->sorted->number, wish->hit.place.offset };
+    struct raw_room *room = raw_room_take(wishes->blocks, block->content_len);
+    bytes content;
+
+    if (room && stored_block_unpack(block, room->data, &content)) {
+        search_for_all(wishes, first, content, room, NULL);
+        raw_blocks_offer(wishes->blocks, id, content);
+    }
+    raw_room_leave(room);
+}
+
+static void unpack_for_one(struct wishes *wishes, struct wish *wish,
+                           const struct stored_block *block)
+{
+    struct version version = { 0 };
+
+    if (!version_in_stored(wishes->blocks, block, wish->hit.portion, wish->key, wishes->seq,
+                           &version))
+        version.is_there = false;
+    fulfil(wish, &version);
+}
+
+/* Looks for what is wanted of the block, and not for anything of it any more. */
+static void search_stored(struct wishes *wishes, size_t first, bytes stored)
+{
+    const struct wish like = wishes->items[first];
+    struct stored_block block;
+
+    if (stored_block_check(stored, &block)) {
+        if (count_alike(wishes, first) > 1)
+            unpack_for_all(wishes, first, &block);
+        else
+            unpack_for_one(wishes, &wishes->items[first], &block);
+    }
+    for (size_t i = first; i < wishes->count; i++) {
+        if (is_same_block(&wishes->items[i], &like))
+            wishes->items[i].sorted = NULL;
+    }
+}
+
+/* Where the blocks end that lie one behind the other, from that of the first one on. */
+static uint64_t find_end(const struct wishes *wishes, size_t first)
+{
+    const struct wish *begin = &wishes->items[first];
+    uint64_t end = end_of(&begin->hit.place);
+
+    for (size_t i = first + 1; i < wishes->count; i++) {
+        const struct wish *wish = &wishes->items[i];
+        const uint64_t next = end_of(&wish->hit.place);
+        if (wish->sorted == begin->sorted && wish->hit.place.offset == end &&
+            next - begin->hit.place.offset <= READ_BYTES_MAX)
+            end = next;
+    }
+    return end;
+}
+
+/* Reads the block of the first one, and those behind it that are wanted, too. */
+static void read_from(struct wishes *wishes, size_t first)
+{
+    const struct wish begin = wishes->items[first];
+    const uint64_t offset = begin.hit.place.offset, end = find_end(wishes, first);
+    struct raw_room *room = raw_room_take(wishes->blocks, (size_t)(end - offset));
+    const bool is_read = room &&
+                         sorted_read(begin.sorted, offset, room->data, (size_t)(end - offset));
+
+    if (!is_read)
+        wishes->items[first].sorted = NULL;
+    for (size_t i = first; is_read && i < wishes->count; i++) {
+        const struct wish *wish = &wishes->items[i];
+        const struct sst_place *place = &wish->hit.place;
+        if (wish->sorted == begin.sorted && place->offset >= offset && end_of(place) <= end)
+            search_stored(wishes, i,
+                          bytes_of(room->data + (place->offset - offset),
+                                   (size_t)place->len + SST_TRAILER_BYTES));
+    }
+    raw_room_leave(room);
+}
+
+static void look_for(struct wishes *wishes, size_t first)
+{
+    const struct wish *wish = &wishes->items[first];
+    const struct raw_block_id id = { wish->sorted->number, wish->hit.place.offset };
+    struct raw_block *block = raw_blocks_find(wishes->blocks, id);
+
+    if (block)
+        search_for_all(wishes, first, block->content, NULL, block);
+    else
+        read_from(wishes, first);
+    raw_block_let_go(block);
+}
+
+void raw_get_some(struct rocksdb_storage *rocks, struct raw_view *view, const bytes *keys,
+                  size_t count, struct storage_value *out)
+{
+    struct raw_shelf *shelf = &rocks->shelves[SPACE_BODIES];
+    struct wishes wishes = { .blocks = rocks->body_blocks, .seq = view->seq, .count = count };
+    struct raw_files *list = view->has_seq && shelf->graves ? list_of(rocks, view) : NULL;
+
+    ASSERT(count <= RAW_GETS_MAX);
+    if (!list)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        wishes.items[i].key = keys[i];
+        wishes.items[i].out = &out[i];
+    }
+    find_places(shelf, list, &wishes);
+    for (size_t i = 0; i < count; i++) {
+        if (wishes.items[i].sorted)
+            look_for(&wishes, i);
+    }
 }

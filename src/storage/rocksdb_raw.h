@@ -24,9 +24,12 @@ struct raw_files *raw_view_keep(struct raw_view *view, enum storage_space space,
 /* False: RocksDB has to be asked. Else the row is there. The value is given back by raw_value_release(). */
 bool raw_get(struct rocksdb_storage *rocks, struct raw_view *view, bytes key,
              struct storage_value *out);
-/* Such a get comes soon. Prepares it only where the view has been read from files before. */
-void raw_expect(struct raw_view *view, bytes key);
-/* The same for the newest state, as it is at some moment during the call. */
+/* The same for several rows at once, RAW_GETS_MAX at most. What is not found this way, RocksDB has to be asked for; its place in
+ * `out` stays as it is. */
+enum { RAW_GETS_MAX = 16 };
+void raw_get_some(struct rocksdb_storage *rocks, struct raw_view *view, const bytes *keys,
+                  size_t count, struct storage_value *out);
+/* One row of the newest state, as it is at some moment during the call. */
 bool raw_get_newest(struct rocksdb_storage *rocks, bytes key, struct storage_value *out);
 /* Is it a value of raw_get()? Then it is given back. */
 bool raw_value_release(struct storage_value *value);

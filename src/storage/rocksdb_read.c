@@ -146,17 +146,24 @@ status rocks_get(struct storage *storage, struct storage_view *view, struct row_
     return get(rocks, view, sync_sound_state(rocks), where, key, out);
 }
 
-void rocks_expect(struct storage *storage, struct storage_view *view, struct row_address where,
-                  bytes key)
+void rocks_get_some(struct storage *storage, struct storage_view *view, struct row_address where,
+                    const bytes *keys, size_t count, struct storage_value *out)
 {
-    struct full_key full;
+    struct full_key full[RAW_GETS_MAX];
+    bytes full_keys[RAW_GETS_MAX];
 
-    (void)storage;
     if (view == NULL || where.space != SPACE_BODIES)
         return;
-    full_key_make(&full, where.partition, key);
-    raw_expect(&view->raw, full_key_bytes(&full));
-    full_key_release(&full);
+    for (size_t at = 0; at < count; at += RAW_GETS_MAX) {
+        const size_t some = count - at < RAW_GETS_MAX ? count - at : RAW_GETS_MAX;
+        for (size_t i = 0; i < some; i++) {
+            full_key_make(&full[i], where.partition, keys[at + i]);
+            full_keys[i] = full_key_bytes(&full[i]);
+        }
+        raw_get_some(rocksdb_of(storage), &view->raw, full_keys, some, out + at);
+        for (size_t i = 0; i < some; i++)
+            full_key_release(&full[i]);
+    }
 }
 
 void rocks_value_release(struct storage *storage, struct storage_value *value)

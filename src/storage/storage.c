@@ -69,13 +69,20 @@ status storage_get(struct storage *storage, struct storage_view *view, struct ro
     return storage->backend->get(storage, view, where, key, out);
 }
 
-void storage_expect(struct storage *storage, struct storage_view *view, struct row_address where,
-                    bytes key)
+void storage_get_some(struct storage *storage, struct storage_view *view, struct row_address where,
+                      const bytes *keys, size_t count, struct storage_value *out)
 {
     check_address(where);
-    check_key(key);
-    if (storage->backend->expect)
-        storage->backend->expect(storage, view, where, key);
+    for (size_t i = 0; i < count; i++) {
+        check_key(keys[i]);
+        out[i] = (struct storage_value){ .value = BYTES_NONE };
+    }
+    if (storage->backend->get_some)
+        storage->backend->get_some(storage, view, where, keys, count, out);
+    for (size_t i = 0; i < count; i++) {
+        if (!out[i].pin && storage->backend->get(storage, view, where, keys[i], &out[i]).code != OK)
+            out[i] = (struct storage_value){ .value = BYTES_NONE };
+    }
 }
 
 void storage_find_missing(struct storage *storage, struct row_address where, const bytes *keys,

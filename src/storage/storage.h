@@ -84,9 +84,10 @@ struct storage_value {
 MUST_USE status storage_get(struct storage *storage, struct storage_view *view,
                             struct row_address where, bytes key, struct storage_value *out);
 void storage_value_release(struct storage *storage, struct storage_value *value);
-/* A get of this row comes soon: what it will have to look at is fetched from memory meanwhile. Nothing else happens. */
-void storage_expect(struct storage *storage, struct storage_view *view, struct row_address where,
-                    bytes key);
+/* What storage_get() gives for each of the keys, all at once for less than one by one. A row that is not there, or cannot be read,
+ * has no pin. */
+void storage_get_some(struct storage *storage, struct storage_view *view, struct row_address where,
+                      const bytes *keys, size_t count, struct storage_value *out);
 /* Which of these rows are not there now, all at once for less than one by one. What is true is sure; what is false is
  * not known. `arena` is for the time of the call. */
 void storage_find_missing(struct storage *storage, struct row_address where, const bytes *keys,

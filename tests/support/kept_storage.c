@@ -88,6 +88,12 @@ static status get(struct storage *storage, struct storage_view *view, struct row
     return storage_get(inner_of(storage), view, where, key, out);
 }
 
+static void get_some(struct storage *storage, struct storage_view *view, struct row_address where,
+                     const bytes *keys, size_t count, struct storage_value *out)
+{
+    storage_get_some(inner_of(storage), view, where, keys, count, out);
+}
+
 static void find_missing(struct storage *storage, struct row_address where, const bytes *keys,
                          size_t count, struct arena *arena, bool *is_missing_out)
 {
@@ -199,6 +205,7 @@ static const struct storage_backend backend = {
     .view_open = view_open,
     .view_close = view_close,
     .get = get,
+    .get_some = get_some,
     .find_missing = find_missing,
     .value_release = value_release,
     .scan_open = scan_open,

@@ -138,6 +138,7 @@ static status open_select(struct finding *finding, struct command *command)
                                 .min = finding->min,
                                 .max = finding->max,
                                 .wanted = rows_wanted(finding),
+                                .batch = (uint64_t)command->batch_rows,
                                 .is_many = command->batch_rows == 0 && rows_wanted(finding) == 0 &&
                                            !finding->is_tailable,
                                 .rest = finding->sorted ? &finding->rest : NULL,

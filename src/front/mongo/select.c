@@ -110,6 +110,7 @@ static status prepare(struct command *command, const struct select_spec *spec, s
                                             .keeps_rest = spec->keeps_rest,
                                             .earliest_death = spec->earliest_death,
                                             .wanted = spec->wanted,
+                                            .batch = spec->batch,
                                             .is_reverse = spec->is_reverse,
                                             .is_one_pass = spec->is_one_pass,
                                             .is_many = spec->is_many,

@@ -20,7 +20,8 @@ struct select_spec {
     bytes min, max;
     const bytes *needed; /* see struct find_request; NULL: everything */
     size_t needed_count;
-    uint64_t wanted;              /* rows that will be asked for at most; 0: unknown */
+    uint64_t wanted; /* rows that will be asked for at most; 0: unknown */
+    uint64_t batch;  /* rows that will be asked for before there is a pause; 0: unknown */
     const struct find_rest *rest; /* of such a walk; NULL: none */
     bool keeps_rest;              /* select_keep_rest will be called */
     time_ms *earliest_death;      /* see struct find_request */

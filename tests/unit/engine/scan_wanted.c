@@ -60,8 +60,12 @@ TEST(scan, documents_that_are_wanted_are_those_that_would_be_read_one_by_one)
             for (int step = 1; step <= 3; step++) {
                 const char *plain = ids_of(&w, spec, index, step, 0);
                 CHECK(strlen(plain) > DOCUMENTS / 2);
-                EACH_ROW(wanted, n)
+                struct scan_spec other = spec;
+                other.may_know = true;
+                EACH_ROW(wanted, n) {
                     CHECK_STRING(ids_of(&w, spec, index, step, *n), plain);
+                    CHECK_STRING(ids_of(&w, other, index, step, *n), plain);
+                }
             }
         }
         world_close(&w);
