@@ -165,7 +165,7 @@ bool raw_get_newest(struct rocksdb_storage *rocks, bytes key, struct storage_val
 /* A document that is wanted, and where it lies. */
 struct wish {
     bytes key;
-    struct sorted *sorted; /* NULL: it is not looked for any more */
+    struct sorted *sorted; /* NULL: it is not looked for */
     struct sorted_hit hit;
     struct storage_value *out;
 };
@@ -209,19 +209,41 @@ static void find_places(struct raw_shelf *shelf, struct raw_files *list, struct 
     }
 }
 
-static bool is_same_block(const struct wish *a, const struct wish *b)
+/* By file and block; those that are not looked for stand behind. */
+static bool is_before(const struct wish *a, const struct wish *b)
 {
-    return a->sorted == b->sorted && a->hit.place.offset == b->hit.place.offset;
+    if (a->sorted != b->sorted)
+        return (uintptr_t)a->sorted > (uintptr_t)b->sorted;
+    return a->sorted && a->hit.place.offset < b->hit.place.offset;
 }
 
-/* How many documents are wanted of the block of this one: of it and of those behind it. */
-static size_t count_alike(const struct wishes *wishes, size_t first)
+static void sort(struct wishes *wishes)
 {
-    size_t count = 0;
+    for (size_t i = 1; i < wishes->count; i++) {
+        const struct wish wish = wishes->items[i];
+        size_t at = i;
+        for (; at > 0 && is_before(&wish, &wishes->items[at - 1]); at--)
+            wishes->items[at] = wishes->items[at - 1];
+        wishes->items[at] = wish;
+    }
+    while (wishes->count > 0 && !wishes->items[wishes->count - 1].sorted)
+        wishes->count--;
+}
 
-    for (size_t i = first; i < wishes->count; i++)
-        count += is_same_block(&wishes->items[i], &wishes->items[first]);
-    return count;
+/* Those of one block. */
+struct stretch {
+    struct wish *items;
+    size_t count;
+};
+
+static struct stretch stretch_at(struct wishes *wishes, size_t first)
+{
+    struct wish *items = &wishes->items[first];
+    size_t count = 1;
+
+    while (first + count < wishes->count && !is_before(items, &items[count]))
+        count++;
+    return (struct stretch){ items, count };
 }
 
 /* Gives the version, unless it has no value. */
@@ -233,7 +255,7 @@ static void fulfil(struct wish *wish, const struct version *version)
         version_let_go(version);
 }
 
-/* One of the documents in the content. */
+/* One of the documents in the content that the room or the block holds. */
 static void search_shared(const struct wishes *wishes, struct wish *wish, bytes content,
                           struct raw_room *room, struct raw_block *block)
 {
@@ -248,36 +270,23 @@ static void search_shared(const struct wishes *wishes, struct wish *wish, bytes 
     fulfil(wish, &version);
 }
 
-/* All that are wanted of the block of the first one, which nobody looks for any more then. */
-static void search_for_all(struct wishes *wishes, size_t first, bytes content,
-                           struct raw_room *room, struct raw_block *block)
+static void unpack_for_all(const struct wishes *wishes, const struct stretch *stretch,
+                           const struct stored_block *block)
 {
-    const struct wish like = wishes->items[first];
-
-    for (size_t i = first; i < wishes->count; i++) {
-        struct wish *wish = &wishes->items[i];
-        if (!is_same_block(wish, &like))
-            continue;
-        search_shared(wishes, wish, content, room, block);
-        wish->sorted = NULL;
-    }
-}
-
-static void unpack_for_all(struct wishes *wishes, size_t first, const struct stored_block *block)
-{
-    const struct wish *wish = &wishes->items[first];
+    const struct wish *wish = stretch->items;
     const struct raw_block_id id = { wish->sorted->number, wish->hit.place.offset };
     struct raw_room *room = raw_room_take(wishes->blocks, block->content_len);
     bytes content;
 
     if (room && stored_block_unpack(block, room->data, &content)) {
-        search_for_all(wishes, first, content, room, NULL);
+        for (size_t i = 0; i < stretch->count; i++)
+            search_shared(wishes, &stretch->items[i], content, room, NULL);
         raw_blocks_offer(wishes->blocks, id, content);
     }
     raw_room_leave(room);
 }
 
-static void unpack_for_one(struct wishes *wishes, struct wish *wish,
+static void unpack_for_one(const struct wishes *wishes, struct wish *wish,
                            const struct stored_block *block)
 {
     struct version version = { 0 };
@@ -288,92 +297,96 @@ static void unpack_for_one(struct wishes *wishes, struct wish *wish,
     fulfil(wish, &version);
 }
 
-/* Looks for what is wanted of the block, and not for anything of it any more. */
-static void search_stored(struct wishes *wishes, size_t first, bytes stored)
+static void search_stored(const struct wishes *wishes, const struct stretch *stretch, bytes stored)
 {
-    const struct wish like = wishes->items[first];
     struct stored_block block;
 
-    if (stored_block_check(stored, &block)) {
-        if (count_alike(wishes, first) > 1)
-            unpack_for_all(wishes, first, &block);
-        else
-            unpack_for_one(wishes, &wishes->items[first], &block);
-    }
-    for (size_t i = first; i < wishes->count; i++) {
-        if (is_same_block(&wishes->items[i], &like))
-            wishes->items[i].sorted = NULL;
-    }
+    if (!stored_block_check(stored, &block))
+        return;
+    if (stretch->count > 1)
+        unpack_for_all(wishes, stretch, &block);
+    else
+        unpack_for_one(wishes, stretch->items, &block);
 }
 
-/* Where the blocks end that lie one behind the other, from that of the first one on. */
-static uint64_t find_end(const struct wishes *wishes, size_t first)
+/* How many of them, from that one on, lie in blocks one behind the other, and where the last one ends. */
+static size_t count_together(const struct wishes *wishes, size_t first, uint64_t *end_out)
 {
     const struct wish *begin = &wishes->items[first];
     uint64_t end = end_of(&begin->hit.place);
+    size_t count = 1;
 
-    for (size_t i = first + 1; i < wishes->count; i++) {
-        const struct wish *wish = &wishes->items[i];
+    for (; first + count < wishes->count; count++) {
+        const struct wish *wish = &begin[count];
         const uint64_t next = end_of(&wish->hit.place);
-        if (wish->sorted == begin->sorted && wish->hit.place.offset == end &&
-            next - begin->hit.place.offset <= READ_BYTES_MAX)
-            end = next;
+        const bool is_near = wish->hit.place.offset == end || next == end;
+        if (wish->sorted != begin->sorted || !is_near ||
+            next - begin->hit.place.offset > READ_BYTES_MAX)
+            break;
+        end = next;
     }
-    return end;
+    *end_out = end;
+    return count;
 }
 
-/* Reads the block of the first one, and those behind it that are wanted, too. */
-static void read_from(struct wishes *wishes, size_t first)
+/* Reads the blocks of so many of them, which lie one behind the other, and looks there. */
+static void read_together(struct wishes *wishes, size_t first, size_t count, uint64_t end)
 {
-    const struct wish begin = wishes->items[first];
-    const uint64_t offset = begin.hit.place.offset, end = find_end(wishes, first);
-    struct raw_room *room = raw_room_take(wishes->blocks, (size_t)(end - offset));
-    const bool is_read = room &&
-                         sorted_read(begin.sorted, offset, room->data, (size_t)(end - offset));
+    const struct wish *begin = &wishes->items[first];
+    const uint64_t offset = begin->hit.place.offset;
+    const size_t len = (size_t)(end - offset);
+    struct raw_room *room = raw_room_take(wishes->blocks, len);
 
-    if (!is_read)
-        wishes->items[first].sorted = NULL;
-    for (size_t i = first; is_read && i < wishes->count; i++) {
-        const struct wish *wish = &wishes->items[i];
-        const struct sst_place *place = &wish->hit.place;
-        if (wish->sorted == begin.sorted && place->offset >= offset && end_of(place) <= end)
-            search_stored(wishes, i,
+    if (room && sorted_read(begin->sorted, offset, room->data, len)) {
+        for (size_t i = 0; i < count;) {
+            const struct stretch stretch = stretch_at(wishes, first + i);
+            const struct sst_place *place = &stretch.items->hit.place;
+            search_stored(wishes, &stretch,
                           bytes_of(room->data + (place->offset - offset),
                                    (size_t)place->len + SST_TRAILER_BYTES));
+            i += stretch.count;
+        }
     }
     raw_room_leave(room);
 }
 
-static void look_for(struct wishes *wishes, size_t first)
+/* Looks for the one, and for some behind it; returns for how many. */
+static size_t look_for(struct wishes *wishes, size_t first)
 {
-    const struct wish *wish = &wishes->items[first];
+    const struct stretch stretch = stretch_at(wishes, first);
+    const struct wish *wish = stretch.items;
     const struct raw_block_id id = { wish->sorted->number, wish->hit.place.offset };
     struct raw_block *block = raw_blocks_find(wishes->blocks, id);
+    size_t count = stretch.count;
+    uint64_t end;
 
-    if (block)
-        search_for_all(wishes, first, block->content, NULL, block);
-    else
-        read_from(wishes, first);
+    if (!block) {
+        count = count_together(wishes, first, &end);
+        read_together(wishes, first, count, end);
+    }
+    for (size_t i = 0; block && i < count; i++)
+        search_shared(wishes, &stretch.items[i], block->content, NULL, block);
     raw_block_let_go(block);
+    return count;
 }
 
 void raw_get_some(struct rocksdb_storage *rocks, struct raw_view *view, const bytes *keys,
                   size_t count, struct storage_value *out)
 {
     struct raw_shelf *shelf = &rocks->shelves[SPACE_BODIES];
-    struct wishes wishes = { .blocks = rocks->body_blocks, .seq = view->seq, .count = count };
+    struct wishes wishes = { .blocks = rocks->body_blocks, .seq = view->seq };
     struct raw_files *list = view->has_seq && shelf->graves ? list_of(rocks, view) : NULL;
 
     ASSERT(count <= RAW_GETS_MAX);
     if (!list)
         return;
+    wishes.count = count;
     for (size_t i = 0; i < count; i++) {
         wishes.items[i].key = keys[i];
         wishes.items[i].out = &out[i];
     }
     find_places(shelf, list, &wishes);
-    for (size_t i = 0; i < count; i++) {
-        if (wishes.items[i].sorted)
-            look_for(&wishes, i);
-    }
+    sort(&wishes);
+    for (size_t i = 0; i < wishes.count;)
+        i += look_for(&wishes, i);
 }
