@@ -418,6 +418,37 @@ static status derive_element(struct arena *arena, const struct expression *call,
     return STATUS_OK;
 }
 
+/* Is one of these values at the path? As with IN, but the values are one list, of a parameter mostly. */
+static status derive_listed(struct arena *arena, const struct expression *call,
+                            struct constraints *out)
+{
+    const struct expression *list = call->args[0], *path = call->args[1];
+    struct document_walk walk;
+    struct field item;
+    status s = STATUS_OK;
+    size_t count = 0;
+
+    if (list->literal.type != VALUE_ARRAY || !expression_is_path(path) || call->count != 2)
+        return STATUS_OK;
+    for (walk = document_fields(value_document(list->literal)); document_next(&walk, &item);
+         count++) {
+        if (!is_scalar_kind(value_kind_of(item.value)))
+            return STATUS_OK;
+    }
+    struct constraint *constraint = add(out, path, count, arena, &s);
+    if (!constraint)
+        return s;
+    out->is_exact = true;
+    walk = document_fields(value_document(list->literal));
+    while (document_next(&walk, &item)) {
+        struct range *range = &constraint->ranges[constraint->count++];
+        TRY(point(arena, item.value, range));
+        out->is_exact &= range->is_point;
+    }
+    normalise(constraint);
+    return STATUS_OK;
+}
+
 /* What the condition says that this variable is equal to; NULL if it says nothing of that kind. */
 static const struct expression *equal_literal(const struct expression *where, uint32_t variable)
 {
@@ -578,7 +609,8 @@ static status derive_call(struct arena *arena, const struct expression *x, struc
     case FUNCTION_starts_with:
         return derive_text(arena, x, out);
     case FUNCTION_array_contains:
-        return derive_element(arena, x, out);
+        return x->args[0]->kind == EXPRESSION_LITERAL ? derive_listed(arena, x, out)
+                                                      : derive_element(arena, x, out);
     default:
         return STATUS_OK;
     }

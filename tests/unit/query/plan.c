@@ -78,6 +78,8 @@ TEST(query_plan, conditions_on_indexed_paths_use_the_index)
             "index /n/? rows=2 documents=2 given=2"),
         ROW("SELECT * FROM c WHERE c.n BETWEEN 3 AND 5", "index /n/? rows=3 documents=3 given=3"),
         ROW("SELECT * FROM c WHERE c.n IN (3, 39, 500)", "index /n/? rows=2 documents=2 given=2"),
+        ROW("SELECT * FROM c WHERE ARRAY_CONTAINS([39, 3, 'x', 3, 500], c.n)",
+            "index /n/? rows=2 documents=2 given=2"),
         ROW("SELECT * FROM c WHERE c.n = 3 OR c.n < 2", "index /n/? rows=3 documents=3 given=3"),
         ROW("SELECT * FROM c WHERE (c.n = 3 AND c.g = 'x') OR c.n < 2",
             "index /n/? rows=3 documents=3 given=2"),
@@ -233,6 +235,8 @@ TEST(query_plan, counts_that_an_index_decides_load_no_document)
             "index /g/? rows=5 documents=0 given=1"),
         ROW("SELECT VALUE 7 FROM c WHERE c.n > 37", "index /n/? rows=2 documents=0 given=2"),
         ROW("SELECT TOP 1 VALUE 7 FROM c WHERE c.n > 36", "index /n/? rows=1 documents=0 given=1"),
+        ROW("SELECT VALUE COUNT(1) FROM c WHERE ARRAY_CONTAINS([1, 2, 700], c.n)",
+            "index /n/? rows=2 documents=0 given=1"),
         ROW("SELECT VALUE COUNT(1) FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = "
             "'u')",
             "index /tags/[]/? rows=20 documents=0 given=1"),
