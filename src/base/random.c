@@ -9,6 +9,12 @@
 
 #include "base/check.h"
 
+void random_begin(struct random *random)
+{
+    if (random->state == 0)
+        random_secret(random, sizeof(*random));
+}
+
 uint64_t random_next(struct random *random)
 {
     uint64_t z = (random->state += UINT64_C(0x9E3779B97F4A7C15));

@@ -15,6 +15,8 @@ static inline struct random random_seeded(uint64_t seed)
     return (struct random){ .state = seed };
 }
 
+/* Draws a seed by random_secret(), unless there is one: to be called where the first number is wanted, since most never are. */
+void random_begin(struct random *random);
 uint64_t random_next(struct random *random);
 /* Uniform in [0, bound); bound is not 0. */
 uint64_t random_below(struct random *random, uint64_t bound);

@@ -365,12 +365,11 @@ status formula_trunc(const struct formula *call, struct formula_run *run, struct
 
 status formula_rand(const struct formula *call, struct formula_run *run, struct value *out)
 {
-    struct random fallback;
+    struct random fallback = { 0 };
     struct random *random = run->random ? run->random : &fallback;
 
     (void)call;
-    if (!run->random)
-        random_secret(&fallback, sizeof(fallback));
+    random_begin(random);
     return value_of_double(run->arena, (double)(random_next(random) >> 11) * 0x1p-53, out);
 }
 

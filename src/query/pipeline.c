@@ -479,7 +479,6 @@ status pipeline_open(const struct pipeline *pipeline, size_t skipped,
         run->formulas.variables = run->variables;
     if (!run->formulas.zones)
         run->formulas.zones = &run->zones;
-    random_secret(&run->random, sizeof(run->random));
     if (!run->formulas.random)
         run->formulas.random = &run->random;
     for (size_t i = 0; i < count; i++) {

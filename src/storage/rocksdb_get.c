@@ -195,6 +195,8 @@ static struct sorted *only_file(struct raw_shelf *shelf, struct raw_files *list,
 /* What one search after the other would wait for comes at the same time. */
 static void find_places(struct raw_shelf *shelf, struct raw_files *list, struct wishes *wishes)
 {
+    for (size_t i = 0; i < wishes->count; i++)
+        graves_expect_any(list->graves, wishes->items[i].key);
     for (size_t i = 0; i < wishes->count; i++) {
         struct wish *wish = &wishes->items[i];
         wish->sorted = only_file(shelf, list, wish->key);

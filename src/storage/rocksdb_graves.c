@@ -318,6 +318,22 @@ static bool is_written(const struct list *list, uint64_t hash)
            (atomic_load_explicit(&list->written[bits.word[1]], memory_order_acquire) & bits.bit[1]);
 }
 
+void graves_expect_any(const struct graves_seen *seen, bytes key)
+{
+    const uint64_t hash = grave_hash(key);
+    const struct bits bits = bits_of(hash);
+
+    for (int i = 0; i < LISTS; i++) {
+        const struct list *list = seen->lists[i];
+        if (atomic_load_explicit(&list->used, memory_order_relaxed))
+            __builtin_prefetch((const void *)&list->hashes[hash % PLACES]);
+        if (!atomic_load_explicit(&list->has_written, memory_order_relaxed))
+            continue;
+        __builtin_prefetch((const void *)&list->written[bits.word[0]]);
+        __builtin_prefetch((const void *)&list->written[bits.word[1]]);
+    }
+}
+
 bool graves_suspect_any(const struct graves_seen *seen, bytes key)
 {
     const uint64_t hash = grave_hash(key);

@@ -34,5 +34,7 @@ bool graves_are_fresh(struct graves *graves, const struct graves_seen *seen);
 bool graves_suspect(const struct graves_seen *seen, bytes key);
 /* May it have been deleted or written lately? */
 bool graves_suspect_any(const struct graves_seen *seen, bytes key);
+/* That will be asked soon: what it looks at is fetched from memory meanwhile. */
+void graves_expect_any(const struct graves_seen *seen, bytes key);
 
 #endif

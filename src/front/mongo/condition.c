@@ -14,7 +14,6 @@ status condition_make(struct command *command, struct arena *arena, bytes filter
 
     *out = NULL;
     TRY(ARENA_NEW(arena, 1, &condition));
-    random_secret(&condition->random, sizeof(condition->random));
     condition->collation = by;
     TRY(formula_scope_of(arena, by, &condition->scope));
     TRY(arena_copy(arena, filter, &condition->filter));

@@ -356,7 +356,6 @@ static status open_foreign(void *context, bytes name, const struct match *match,
                                      .origin = origin_of_stored,
                                      .context = opening };
     memcpy(opening->condition.variables, formulas->variables, sizeof(opening->condition.variables));
-    random_secret(&opening->condition.random, sizeof(opening->condition.random));
     opening->condition.match = match;
     opening->condition.collation = formulas->collation;
     opening->how = how;
