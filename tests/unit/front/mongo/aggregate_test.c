@@ -38,6 +38,35 @@ TEST(mongo_aggregate, documents_are_counted_and_grouped)
     mongo_face_close(&f);
 }
 
+/* Fifty documents of a hundred, or a hundred numbers: the same twice is no chance. */
+TEST(mongo_aggregate, random_numbers_are_others_in_every_command_and_row)
+{
+    static const char *const random[] = {
+        "{'$sample':{'size':50}},{'$project':{'_id':1}}",
+        "{'$project':{'r':{'$rand':{}}}}",
+        "{'$group':{'_id':{'$rand':{}},'n':{'$sum':1}}}",
+        "{'$match':{'$expr':{'$lt':[{'$rand':{}},0.5]}}},{'$project':{'_id':1}}",
+        "{'$lookup':{'from':'c','as':'l','pipeline':[{'$sample':{'size':9}},{'$project':{'_id':1}}]"
+        "}}",
+    };
+    struct mongo_face f;
+
+    mongo_face_open(&f);
+    fill(&f, 100);
+    EACH_ROW(random, stages) {
+        struct mongo_answer first = aggregate(&f, *stages, ""), second = aggregate(&f, *stages, "");
+        CHECK_DONE(first);
+        CHECK_DONE(second);
+        CHECK_THAT(strcmp(mongo_text(&f, &first, "cursor.firstBatch"),
+                          mongo_text(&f, &second, "cursor.firstBatch")) != 0,
+                   "%s", *stages);
+    }
+    struct mongo_answer rows = aggregate(&f, random[1], "");
+    CHECK(strcmp(mongo_text(&f, &rows, "cursor.firstBatch.0.r"),
+                 mongo_text(&f, &rows, "cursor.firstBatch.1.r")) != 0);
+    mongo_face_close(&f);
+}
+
 /* All rows of a pipeline, fetched two by two; between batches time passes. */
 static int fetch_all(struct mongo_face *f, const char *stages, int64_t pass_ms)
 {
