@@ -118,7 +118,6 @@ status sort_fill(struct pipeline_run *run, size_t number)
     bool has_row;
 
     TRY(sorted_begin(run, o, "Sort"));
-    random_begin(run->formulas.random);
     for (uint64_t n = 0;; n++) {
         struct held_row held = { .number = n };
         TRY(pipeline_pull(run, number - 1, &held.row, &has_row));
@@ -161,6 +160,7 @@ status sample_fill(struct pipeline_run *run, size_t number)
     bool has_row;
 
     TRY(sorted_begin(run, o, "Sort"));
+    random_begin(run->formulas.random);
     for (uint64_t n = 0;; n++) {
         struct held_row held = { .number = n };
         TRY(pipeline_pull(run, number - 1, &held.row, &has_row));
