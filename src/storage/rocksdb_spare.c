@@ -12,7 +12,7 @@
  *                               '-------- not wanted ----------'--nobody came--> dropped/000012.log (rocksdb_trash.c)
  *
  * The price: what goes through such logs is written twice, the first time as zeros, but not while anybody waits; and some
- * disk for as long as spares are kept, which is short. Where logs fill slowly, or begin for another reason than that one is full, nobody would come for a
+ * disk for as long as spares are kept, which is short: it is given back before the disk is full. Where logs fill slowly, or begin for another reason than that one is full, nobody would come for a
  * spare, and none is made.
  *
  * Keeps: a spare is all zeros on the disk before it gets its new name, so that nothing of an old log can ever be read from a new
@@ -320,9 +320,12 @@ static size_t count_of(struct log_spares *spares)
     return count;
 }
 
-size_t spares_tend(struct rocksdb_storage *rocks)
+size_t spares_tend(struct rocksdb_storage *rocks, uint64_t room_bytes)
 {
     char path[PATH_MAX];
+
+    if (trash_is_disk_scarce(rocks->directory_fd, room_bytes))
+        leave_older(rocks, 0);
     const int len = snprintf(path, sizeof(path), "%s/%s", rocks->path, spare_name);
     DIR *directory = len > 0 && len < (int)sizeof(path) ? opendir(path) : NULL;
 
@@ -346,7 +349,8 @@ static void *run(void *owner)
         const int64_t keep_ns = atomic_load(&rocks->spares.keep_ns);
         leave_older(rocks, keep_ns);
         const int again_ms = (int)(keep_ns / 1000000 / LOOKS);
-        (void)poll(calls, ARRAY_COUNT(calls), spares_tend(rocks) > 0 ? again_ms : -1);
+        (void)poll(calls, ARRAY_COUNT(calls),
+                   spares_tend(rocks, ALL_BYTES_MAX) > 0 ? again_ms : -1);
     }
     return NULL;
 }
@@ -358,7 +362,7 @@ static void close_down(struct rocksdb_storage *rocks)
 
     spares_pause(rocks);
     leave_older(rocks, 0);
-    (void)spares_tend(rocks);
+    (void)spares_tend(rocks, ALL_BYTES_MAX);
     snprintf(path, sizeof(path), "%s/%s", rocks->path, spare_name);
     (void)rmdir(path);
 }

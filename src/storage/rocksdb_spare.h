@@ -14,8 +14,9 @@ void spares_end(struct rocksdb_storage *rocks);
 
 /* Instead of removing a file of a database: true if it may become a spare now. */
 bool spares_take(const char *path);
-/* One look at what has come; how many are ready behind it. For tests: a thread does that. */
-size_t spares_tend(struct rocksdb_storage *rocks);
+/* One look at what has come, and at the disk: if it has not twice as much room as that, all go to the trash. How many are ready behind
+ * it. For tests: a thread does that. */
+size_t spares_tend(struct rocksdb_storage *rocks, uint64_t room_bytes);
 
 /* Between these no log is begun with a spare, and when the first returns, none that was is without a commit. Commits must be held up
  * during the first. */

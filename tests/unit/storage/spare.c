@@ -259,6 +259,18 @@ TEST(storage, rocksdb_leaves_a_spare_to_the_trash_when_nobody_comes_for_it)
     fixture_close(&f);
 }
 
+TEST(storage, rocksdb_gives_its_spares_back_when_the_disk_is_nearly_full)
+{
+    struct fixture f;
+
+    fixture_open_with_spare(&f);
+    CHECK_EQ(spares_tend(rocksdb_of(f.storage), 0), 1, "");
+    CHECK_EQ(spares_tend(rocksdb_of(f.storage), UINT64_MAX / 2), 0, "more room than disks have");
+    CHECK_EQ(size_of(&f, "spare/900001.log"), -1, "");
+    wait_until_there_is_no_file(&f, "dropped/900001.log");
+    fixture_close(&f);
+}
+
 TEST(storage, rocksdb_changes_no_removed_log_that_a_copy_has_too)
 {
     uint8_t head[LOG_HEAD_BYTES] = { 0 };
