@@ -13,14 +13,12 @@
  * itself. The verifier is forked with the ledger, opens the database, compares, and tells what it found.
  *
  * The last line is `N passed, N failed`; a round is a test. */
+#include "tests/support/crash.h"
 #include "tests/support/world.h"
 
-#include <dlfcn.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -489,142 +487,70 @@ static void take_finding(struct ledger *ledger, const struct finding *finding)
     entry->has_intent = false;
 }
 
-/* ---- power ---- */
-
-/* A function of the library that was loaded before, or NULL. */
-static void *of_library(const char *name)
-{
-    return dlsym(RTLD_DEFAULT, name);
-}
-
-static void watch_disk(const char *path)
-{
-    void (*watch)(const char *) = (void (*)(const char *))of_library("power_watch");
-    if (watch != NULL)
-        watch(path);
-}
-
-/* Before the writer is killed. */
-static void hold_disk(void)
-{
-    void (*hold)(void) = (void (*)(void))of_library("power_hold");
-    if (hold != NULL)
-        hold();
-}
-
-/* How many files have lost something. */
-static unsigned cut_power(uint64_t seed)
-{
-    unsigned (*cut)(uint64_t) = (unsigned (*)(uint64_t))of_library("power_cut");
-    return cut != NULL ? cut(seed) : 0;
-}
-
 /* ---- rounds ------------------------------------------------------------------------------------------------- */
 
-static pid_t fork_with_pipe(int ends[2])
-{
-    fflush(NULL);
-    CHECK_EQ(pipe(ends), 0, "");
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    close(ends[child == 0 ? 0 : 1]);
-    return child;
-}
-
-static bool write_and_kill(const char *path, struct ledger *ledger, uint64_t seed,
+static bool write_and_kill(const struct crash *crash, struct ledger *ledger, uint64_t seed,
                            uint64_t *acks_out)
 {
     struct random random = random_seeded(seed ^ 0x9E3779B97F4A7C15);
     const uint64_t acks = random_chance(&random, 10) ? random_below(&random, 3)
                                                      : random_below(&random, ACKS_MOST);
-    int ends[2];
-    int ending = 0;
-    const pid_t child = fork_with_pipe(ends);
+    int pipe_end;
+    const pid_t child = crash_fork(&pipe_end);
     if (child == 0)
-        run_writer(path, ledger, ends[1], seed);
-    listen(ledger, ends[0], acks);
-    hold_disk();
-    kill(child, SIGKILL);
-    *acks_out = acks + listen(ledger, ends[0], UINT64_MAX);
-    close(ends[0]);
-    waitpid(child, &ending, 0);
-    if (WIFSIGNALED(ending) && WTERMSIG(ending) == SIGKILL)
-        return true;
-    fprintf(stderr, "FAIL the writer ended by itself (status %d), seed %" PRIu64 "\n", ending,
-            seed);
-    return false;
+        run_writer(crash->path, ledger, pipe_end, seed);
+    listen(ledger, pipe_end, acks);
+    crash_kill(child);
+    *acks_out = acks + listen(ledger, pipe_end, UINT64_MAX);
+    close(pipe_end);
+    return crash_was_killed(crash, child, seed);
 }
 
-static bool verify(const char *path, struct ledger *ledger, uint64_t seed)
+static bool verify(const struct crash *crash, struct ledger *ledger, uint64_t seed)
 {
     struct ledger seen = *ledger;
     struct finding finding;
-    int ends[2];
+    int pipe_end;
     int ending = 0;
-    const pid_t child = fork_with_pipe(ends);
+    const pid_t child = crash_fork(&pipe_end);
     if (child == 0)
-        run_verifier(path, &seen, ends[1]);
+        run_verifier(crash->path, &seen, pipe_end);
     /* The second telling, after the purge, changes nothing. */
-    for (int i = 0; read(ends[0], &finding, sizeof(finding)) == (ssize_t)sizeof(finding); i++)
+    for (int i = 0; read(pipe_end, &finding, sizeof(finding)) == (ssize_t)sizeof(finding); i++)
         if (i < COLLECTIONS * IDS)
             take_finding(ledger, &finding);
-    close(ends[0]);
+    close(pipe_end);
     waitpid(child, &ending, 0);
     if (WIFEXITED(ending) && WEXITSTATUS(ending) == 0)
         return true;
     fprintf(stderr,
             "FAIL after kill -9 (verifier's status %d), replay with SEED=%" PRIu64
             ", data kept in %s\n",
-            ending, seed, path);
+            ending, seed, crash->path);
     return false;
-}
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-    (void)info;
-    (void)kind;
-    (void)walk;
-    return remove(path);
-}
-
-static uint64_t number_from(const char *text, uint64_t otherwise)
-{
-    const uint64_t number = text != NULL ? strtoull(text, NULL, 10) : 0;
-    return number > 0 ? number : otherwise;
 }
 
 int main(int argc, char **argv)
 {
-    const uint64_t rounds = number_from(argc > 1 ? argv[1] : getenv("ROUNDS"), ROUNDS);
-    const uint64_t first_seed = number_from(getenv("SEED"), 1);
-    const char *base = getenv("TMPDIR");
     static struct ledger ledger = { .now_ms = WORLD_START };
-    char path[PATH_MAX];
+    struct crash crash = { .name = "kill9" };
     uint64_t passed = 0;
     uint64_t acks_sum = 0;
     uint64_t lost_sum = 0;
     bool is_sound = true;
 
-    snprintf(path, sizeof(path), "%s/mayfly-kill9-XXXXXX", base != NULL ? base : "/tmp");
-    CHECK(mkdtemp(path) != NULL);
-    watch_disk(path);
-    for (uint64_t i = 0; i < rounds && is_sound; i++) {
+    crash_begin(&crash, argc, argv, ROUNDS);
+    for (uint64_t i = 0; i < crash.rounds && is_sound; i++) {
+        const uint64_t seed = crash.first_seed + i;
         uint64_t acks = 0;
-        is_sound = write_and_kill(path, &ledger, first_seed + i, &acks);
-        lost_sum += cut_power(first_seed + i);
-        is_sound = is_sound && verify(path, &ledger, first_seed + i);
+        is_sound = write_and_kill(&crash, &ledger, seed, &acks);
+        lost_sum += crash_cut_power(seed);
+        is_sound = is_sound && verify(&crash, &ledger, seed);
         passed += is_sound;
         acks_sum += acks;
-    }
-    if (is_sound) {
-        nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-        strncat(path, ".power",
-                sizeof(path) - strlen(path) - 1); /* of the library, if it is there */
-        nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     }
     printf("%" PRIu64 " kills, %" PRIu64 " acknowledged writes, %" PRIu64
            " files that lost what was not synced\n",
            passed, acks_sum, lost_sum);
-    printf("%" PRIu64 " passed, %d failed\n", passed, is_sound ? 0 : 1);
-    return is_sound ? EXIT_SUCCESS : EXIT_FAILURE;
+    return crash_end(&crash, passed, is_sound);
 }
