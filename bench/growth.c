@@ -1,8 +1,9 @@
 /* Bench: the same requests with ten thousand, a million and (LONG=1) ten million documents, and what a million take.
  *
- * A server for each size, all with the settings they come with, so that the larger ones have far more than their
- * caches hold; a TTL index and an index on the user. Point reads, inserts, queries for the ten documents of a user and
- * changes of the ttl take turns between the sizes, and each figure is the median of the ratios. With LONG=1 everybody
+ * A server for each size; a TTL index and an index on the user. Point reads, inserts, queries for the ten documents of a user and
+ * changes of the ttl take turns between the sizes, and each figure is the median of the ratios. All of it twice: with caches that
+ * hold less than ten thousand documents, so that every size has its data in files, and with the settings that a server
+ * comes with, where ten thousand documents are in memory and a million are not. With LONG=1 everybody
  * dies at the end by one change of the ttl, and the processor time and bytes that it takes to get rid of them are told
  * for each document. */
 #include "bench/rival_mongo.h"
@@ -40,6 +41,15 @@ static const struct {
     { RIVAL_POLICY, 1,           "changes of the policy", 1.5, "<= 1.5 times"},
 };
 
+static const struct setting {
+    const char *cache_mb; /* NULL: as it comes */
+    const char *name;
+} settings[] = {
+    {"1",   "data larger than the caches"},
+    { NULL, "default settings"           },
+};
+enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
+
 static const char *count_name(uint64_t documents)
 {
     return documents >= 10000000  ? "10 million"
@@ -50,14 +60,14 @@ static const char *count_name(uint64_t documents)
 
 /* ---- loading ----------------------------------------------------------------------------------------- */
 
-static void size_open(struct size *size, const char *program, const char *top,
-                      const struct texts *texts, uint64_t documents)
+static void size_open(struct size *size, const struct setting *setting, const char *program,
+                      const char *top, const struct texts *texts, uint64_t documents)
 {
     const double start = bench_now_s();
 
-    size->documents = documents;
+    *size = (struct size){ .documents = documents };
     snprintf(size->path, sizeof(size->path), "%s/%" PRIu64, top, documents);
-    size->server = bench_server_start(program, size->path);
+    size->server = bench_server_start_with(program, size->path, setting->cache_mb);
     rival_mongo_begin(&size->rival, count_name(documents), size->server.pid,
                       size->server.mongo_port, texts, LONG_TTL_S);
     mongo_create_index(size->server.mongo_port, "user", -1);
@@ -90,7 +100,8 @@ static void run_turn(struct size *size, int kind, size_t round)
     size->rates[kind][round] = result.requests / result.seconds;
 }
 
-static void tell_kind(struct size *sizes, size_t count, int kind, size_t rounds)
+static void tell_kind(struct size *sizes, size_t count, const struct setting *setting, int kind,
+                      size_t rounds)
 {
     double ratios[ROUNDS];
     char name[128], value[96];
@@ -99,8 +110,9 @@ static void tell_kind(struct size *sizes, size_t count, int kind, size_t rounds)
         for (size_t i = 0; i < rounds; i++)
             ratios[i] = sizes[0].rates[kind][i] / sizes[s].rates[kind][i];
         const double median = bench_median(ratios, rounds);
-        snprintf(name, sizeof(name), "growth: time of %s, %s against %s documents",
-                 kinds[kind].name, count_name(sizes[s].documents), count_name(sizes[0].documents));
+        snprintf(name, sizeof(name), "growth, %s: time of %s, %s against %s documents",
+                 setting->name, kinds[kind].name, count_name(sizes[s].documents),
+                 count_name(sizes[0].documents));
         snprintf(value, sizeof(value), "%.2f times (%.2f to %.2f)", median, ratios[0],
                  ratios[rounds - 1]);
         bench_figure(name, value, kinds[kind].goal, median <= kinds[kind].at_most);
@@ -110,7 +122,7 @@ static void tell_kind(struct size *sizes, size_t count, int kind, size_t rounds)
                bench_median(sizes[s].rates[kind], rounds));
 }
 
-static void measure(struct size *sizes, size_t count)
+static void measure(struct size *sizes, size_t count, const struct setting *setting)
 {
     const size_t rounds = bench_is_quick() ? ROUNDS_QUICK : ROUNDS;
 
@@ -119,7 +131,7 @@ static void measure(struct size *sizes, size_t count)
             for (size_t s = 0; s < count; s++)
                 run_turn(&sizes[s], kind, round);
         }
-        tell_kind(sizes, count, kind, rounds);
+        tell_kind(sizes, count, setting, kind, rounds);
     }
 }
 
@@ -166,38 +178,55 @@ static void tell_footprint(const struct size *size)
     bench_figure(name, value, "< 450 MB", disk < 450 * (double)size->documents / 1e6);
 }
 
-int main(void)
+static void tell_purges(struct size *sizes, size_t count)
+{
+    double purge_us[SIZES_MAX];
+    char value[64];
+
+    for (size_t s = 1; s < count; s++)
+        purge_us[s] = purge_all(&sizes[s]);
+    snprintf(value, sizeof(value), "%.2f times", purge_us[2] / purge_us[1]);
+    bench_figure("growth: processor time of purging per document, 10 million against 1 million",
+                 value, "<= 1.0 times", purge_us[2] <= purge_us[1]);
+}
+
+static void run(const struct setting *setting, const char *program, const struct texts *texts)
 {
     static const uint64_t documents[SIZES_MAX] = { 10000, 1000000, 10000000 };
     static struct size sizes[SIZES_MAX];
-    static struct texts texts;
     const size_t count = bench_number("LONG", 0) ? 3 : 2;
-    char program[PATH_MAX], top[PATH_MAX], value[64];
-    double purge_us[SIZES_MAX];
+    char top[PATH_MAX];
 
-    if (!bench_server_program(program))
-        return 0;
     bench_temp_dir(top);
-    texts_make(&texts);
+    printf("%s:\n", setting->name);
     for (size_t s = 0; s < count; s++)
-        size_open(&sizes[s], program, top, &texts,
+        size_open(&sizes[s], setting, program, top, texts,
                   s == 1 && bench_is_quick() ? documents[s] / 10 : documents[s]);
-    measure(sizes, count);
-    family_settle(sizes[1].server.pid);
-    if (!bench_is_quick())
-        bench_sleep_ms(REST_MS);
-    tell_footprint(&sizes[1]);
-    for (size_t s = 1; s < count && count == SIZES_MAX; s++)
-        purge_us[s] = purge_all(&sizes[s]);
-    if (count == 3) {
-        snprintf(value, sizeof(value), "%.2f times", purge_us[2] / purge_us[1]);
-        bench_figure("growth: processor time of purging per document, 10 million against 1 million",
-                     value, "<= 1.0 times", purge_us[2] <= purge_us[1]);
+    measure(sizes, count, setting);
+    if (!setting->cache_mb) {
+        family_settle(sizes[1].server.pid);
+        if (!bench_is_quick())
+            bench_sleep_ms(REST_MS);
+        tell_footprint(&sizes[1]);
+        if (count == SIZES_MAX)
+            tell_purges(sizes, count);
     }
     for (size_t s = 0; s < count; s++) {
         rival_disconnect(&sizes[s].rival);
         bench_server_stop(&sizes[s].server);
     }
     bench_remove_dir(top);
+}
+
+int main(void)
+{
+    static struct texts texts;
+    char program[PATH_MAX];
+
+    if (!bench_server_program(program))
+        return 0;
+    texts_make(&texts);
+    for (int i = 0; i < SETTINGS; i++)
+        run(&settings[i], program, &texts);
     return 0;
 }

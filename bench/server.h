@@ -41,8 +41,9 @@ static inline bool bench_server_line(const struct bench_server *server, char lin
     return false;
 }
 
-/* On free ports; returns when it says that it is ready. */
-static inline struct bench_server bench_server_start(const char *program, const char *path)
+/* On free ports, with a cache of so many megabytes or, if it is NULL, the usual one; returns when it says that it is ready. */
+static inline struct bench_server bench_server_start_with(const char *program, const char *path,
+                                                          const char *cache_mb)
 {
     struct bench_server server = { .pid = 0 };
     char line[256];
@@ -56,7 +57,8 @@ static inline struct bench_server bench_server_start(const char *program, const 
         dup2(pipe_ends[1], STDOUT_FILENO);
         close(pipe_ends[0]);
         execl(program, program, "serve", "--data", path, "--cosmos", "127.0.0.1:0", "--mongo",
-              "127.0.0.1:0", "--log-level", "error", (char *)NULL);
+              "127.0.0.1:0", "--log-level", "error", cache_mb ? "--cache" : (char *)NULL, cache_mb,
+              (char *)NULL);
         _exit(127);
     }
     close(pipe_ends[1]);
@@ -66,6 +68,11 @@ static inline struct bench_server bench_server_start(const char *program, const 
     while (sscanf(line, "mayfly ready cosmos=http://127.0.0.1:%u mongo=mongodb://127.0.0.1:%u",
                   &server.port, &server.mongo_port) != 2);
     return server;
+}
+
+static inline struct bench_server bench_server_start(const char *program, const char *path)
+{
+    return bench_server_start_with(program, path, NULL);
 }
 
 static inline void bench_server_stop(const struct bench_server *server)

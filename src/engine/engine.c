@@ -199,7 +199,8 @@ static struct engine *engine_new(struct storage *storage, struct engine_sweep *s
                                         .owner = engine };
     engine->queue = commit_queue_open(storage, hooks, options->log, options->metrics);
     if (storage_capabilities(storage) & STORAGE_HAS_SINGLE_WRITER) {
-        engine->recall = recall_open(); /* without memory for it, everything is looked up */
+        engine->recall =
+            recall_open(options->recall_bytes); /* without memory for it, everything is looked up */
         engine->hints = hints_open(options->hints_bytes);
     }
     const unsigned helpers = options->helpers ? options->helpers : crew_usual_hands();

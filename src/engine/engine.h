@@ -38,7 +38,8 @@ struct engine_options {
     void *extract_context;
     /* No threads: purging and index builds happen only when called for (tests). */
     bool is_manual;
-    int purger_pause_s; /* 0: default */
+    int purger_pause_s;  /* 0: default */
+    size_t recall_bytes; /* for documents that were read lately; 0: default */
     size_t
         hints_bytes; /* for the places of documents where there are very many; 0: no more than for few */
     /* Living bytes in a lane from which on its dead leave with whole files only; 0: default (tests). */

@@ -23,8 +23,8 @@
 
 #include "base/trail.h"
 
-/* 32 MB of rows: some 56,000 with documents of 500 bytes. */
-enum { WORDS = 4 << 20, BUCKETS = 32768 };
+/* Some 56,000 rows with documents of 500 bytes; a bucket has places for four. */
+enum { USUAL_BYTES = 32 << 20, LEAST_BYTES = 64 << 10, BYTES_PER_BUCKET = 1024 };
 /* Odd: a latch that is held, which no question is asked under. */
 #define TURN_OF_WRITES UINT64_MAX
 
@@ -34,12 +34,23 @@ struct recall {
     struct trail *rows;
 };
 
-struct recall *recall_open(void)
+static size_t power_of_two_within(size_t most)
 {
-    struct recall *recall = memory_take(sizeof(*recall));
+    size_t power = LEAST_BYTES;
+
+    while (power <= most / 2)
+        power *= 2;
+    return power;
+}
+
+struct recall *recall_open(size_t bytes_most)
+{
+    const size_t room = power_of_two_within(bytes_most ? bytes_most : USUAL_BYTES);
+    struct recall *recall = bytes_most && bytes_most < LEAST_BYTES ? NULL
+                                                                   : memory_take(sizeof(*recall));
 
     if (recall)
-        recall->rows = trail_open(WORDS, BUCKETS);
+        recall->rows = trail_open(room / 8, room / BYTES_PER_BUCKET);
     if (recall && recall->rows)
         return recall;
     memory_give(recall);

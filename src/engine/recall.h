@@ -11,8 +11,8 @@ enum { RECALL_BYTES = 976 }; /* of a body row; longer ones are not kept */
 
 struct recall;
 
-/* Owner: handle. NULL without memory. */
-struct recall *recall_open(void);
+/* In at most so many bytes; 0: the usual 32 MB. Owner: handle. NULL if they are too few, or without memory. */
+struct recall *recall_open(size_t bytes_most);
 void recall_close(struct recall *recall);
 
 /* A question; its `turn` says since when the answer has to hold. */

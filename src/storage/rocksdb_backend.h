@@ -92,6 +92,7 @@ struct rocksdb_storage {
     rocksdb_writeoptions_t *write_synced;
 
     struct raw_shelf shelves[SPACE_COUNT]; /* the first is not used */
+    size_t cache_bytes;
     /* Unpacked blocks of SPACE_ROWS and SPACE_BODIES, see rocksdb_blocks.c; NULL if it is read only. */
     struct raw_blocks *blocks, *body_blocks;
     /* Room in the log that is on the disk already, see rocksdb_ahead.c; the committing thread's. */

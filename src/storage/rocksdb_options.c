@@ -253,6 +253,7 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
 {
     const size_t cache_bytes = options->cache_bytes != 0 ? options->cache_bytes : CACHE_BYTES;
 
+    rocks->cache_bytes = cache_bytes;
     rocks->rows_cache = rocksdb_cache_create_lru(cache_bytes - cache_bytes / BODIES_SHARE);
     rocks->bodies_cache = rocksdb_cache_create_lru(cache_bytes / BODIES_SHARE);
     for (int i = 0; i < SPACE_COUNT; i++) {

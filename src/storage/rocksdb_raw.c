@@ -32,10 +32,12 @@ enum {
     SOURCES_MAX = 24,  /* files that overlap at one key */
     LOOK_UPS_MAX = 16, /* of a short scan; an iterator steps over what was deleted for less */
     ROWS_PER_TURN = 4096,
-    /* Unpacked blocks that are kept. Single documents that are wanted again stay elsewhere; those of bodies are for the
-     * neighbours of a document, which are wanted right behind it. */
-    ROW_BLOCKS = 2048,
-    BODY_BLOCKS = 256,
+    /* Unpacked blocks that are kept take as much memory as that part of the cache, beside it. Single documents that are wanted again
+     * stay elsewhere; those of bodies are for the neighbours of a document, which are wanted right behind it. */
+    ROW_BLOCKS_SHARE = 9,
+    BODY_BLOCKS_SHARE = 72,
+    BLOCK_BYTES = 4096,
+    BLOCKS_MIN = 16,
 };
 
 /* ---- views ---------------------------------------------------------------------------------------- */
@@ -560,6 +562,11 @@ bool raw_past_is_in_files(struct raw_shelf *shelf)
     return true;
 }
 
+static size_t blocks_within(size_t size)
+{
+    return size / BLOCK_BYTES > BLOCKS_MIN ? size / BLOCK_BYTES : BLOCKS_MIN;
+}
+
 /* Opening has written everything that was in the log to files, or is about to: then it is in tables that nobody writes to any
  * more. If not, nothing is known. */
 void raw_begin(struct rocksdb_storage *rocks)
@@ -569,8 +576,8 @@ void raw_begin(struct rocksdb_storage *rocks)
         shelf->graves = graves_open(property(shelf, "rocksdb.num-entries-active-mem-table") == 0);
         atomic_store(&shelf->has_past, !raw_memory_is_empty(shelf));
     }
-    rocks->blocks = raw_blocks_open(ROW_BLOCKS);
-    rocks->body_blocks = raw_blocks_open(BODY_BLOCKS);
+    rocks->blocks = raw_blocks_open(blocks_within(rocks->cache_bytes / ROW_BLOCKS_SHARE));
+    rocks->body_blocks = raw_blocks_open(blocks_within(rocks->cache_bytes / BODY_BLOCKS_SHARE));
 }
 
 /* If the memory table of the space holds fewer rows than were written since the last turn, it is a younger one, and

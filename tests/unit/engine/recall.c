@@ -25,7 +25,7 @@ static struct bench *bench_open(void)
     CHECK(bench != NULL);
     bench->arena = arena_open(1024 * 1024);
     latches_init(&bench->latches, 0);
-    bench->recall = recall_open();
+    bench->recall = recall_open(0);
     bench->collection = (struct collection){ .id = 7, .version = 1 };
     return bench;
 }
@@ -100,6 +100,38 @@ TEST(recall, what_was_kept_is_found_for_its_key_collection_and_version_only)
     CHECK(!finds(bench, "Lone", ""));
     bench->collection = (struct collection){ .id = 8, .version = 1 };
     CHECK(!finds(bench, "Lone", ""));
+    bench_close(bench);
+}
+
+TEST(recall, little_memory_holds_the_last_documents_and_none_holds_nothing)
+{
+    enum { KEPT = 2000, THERE = 50, LITTLE = 100 << 10 };
+    struct bench *bench = bench_open();
+    char key[16], document[400];
+
+    recall_close(bench->recall);
+    CHECK(recall_open(1) == NULL);
+    bench->recall = recall_open(LITTLE);
+    CHECK(bench->recall != NULL);
+    memset(document, 'd', sizeof(document) - 1);
+    document[sizeof(document) - 1] = '\0';
+    for (int i = 0; i < KEPT; i++) {
+        const arena_position mark = arena_mark(bench->arena);
+        snprintf(key, sizeof(key), "L%05d", i);
+        keep(bench, key, document);
+        keep(bench, key, document); /* when it comes again, where there is no room */
+        arena_release(bench->arena, mark);
+    }
+    int there = 0;
+    for (int i = 0; i < KEPT; i++) {
+        const arena_position mark = arena_mark(bench->arena);
+        snprintf(key, sizeof(key), "L%05d", i);
+        const bool is_there = finds(bench, key, document);
+        CHECK_THAT(!is_there || i >= KEPT - 4 * THERE, "%s is there", key);
+        there += is_there;
+        arena_release(bench->arena, mark);
+    }
+    CHECK_THAT(there >= THERE && there * (int)sizeof(document) < LITTLE, "%d are there", there);
     bench_close(bench);
 }
 
