@@ -113,6 +113,12 @@ static inline double family_written_bytes(pid_t pid)
     return family_sum(pid, "io", "write_bytes:");
 }
 
+/* Bytes that had to come from the disk, because the system did not have them in memory any more. */
+static inline double family_read_bytes(pid_t pid)
+{
+    return family_sum(pid, "io", "read_bytes:");
+}
+
 /* Waits until nothing has been written for a second, a minute at most. */
 static inline void family_settle(pid_t pid)
 {

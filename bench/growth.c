@@ -26,6 +26,7 @@ struct size {
     struct bench_server server;
     struct rival rival;
     double rates[KINDS][ROUNDS];
+    double requests[KINDS], disk_bytes[KINDS];
 };
 
 static const struct {
@@ -93,11 +94,14 @@ static void run_turn(struct size *size, int kind, size_t round)
                                .documents = size->documents,
                                .random = random_seeded(round + 1) };
     const double seconds = bench_is_quick() ? 0.15 : 0.5;
+    const double disk_bytes = family_read_bytes(size->server.pid);
     const struct load_result result = rival_run(&task, kinds[kind].connections, seconds,
                                                 kinds[kind].op == RIVAL_POLICY ? POLICY_CHANGES
                                                                                : UINT64_MAX);
 
     size->rates[kind][round] = result.requests / result.seconds;
+    size->requests[kind] += result.requests;
+    size->disk_bytes[kind] += family_read_bytes(size->server.pid) - disk_bytes;
 }
 
 static void tell_kind(struct size *sizes, size_t count, const struct setting *setting, int kind,
@@ -118,8 +122,9 @@ static void tell_kind(struct size *sizes, size_t count, const struct setting *se
         bench_figure(name, value, kinds[kind].goal, median <= kinds[kind].at_most);
     }
     for (size_t s = 0; s < count; s++)
-        printf("%s, %s: %.0f/s\n", kinds[kind].name, count_name(sizes[s].documents),
-               bench_median(sizes[s].rates[kind], rounds));
+        printf("%s, %s: %.0f/s, %.0f bytes from the disk for each\n", kinds[kind].name,
+               count_name(sizes[s].documents), bench_median(sizes[s].rates[kind], rounds),
+               sizes[s].disk_bytes[kind] / sizes[s].requests[kind]);
 }
 
 static void measure(struct size *sizes, size_t count, const struct setting *setting)
