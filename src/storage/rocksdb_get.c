@@ -6,11 +6,12 @@
  *
  * The answer is the youngest version of the key that is not younger than the view, among the files that hold the key.
  * It counts if it is a value and nothing that the files may not have yet can be another version of it: the key is not among
- * those that were written or deleted lately (rocksdb_graves.c), and in none of the ranges that a file says were
- * deleted. Everything else, a row that is not there included, is RocksDB's to answer.
+ * those that were deleted lately (rocksdb_graves.c), and in none of the ranges that a file says were
+ * deleted; what was put once is put again only behind that (storage.h). Everything else, a row that is not there included, is
+ * RocksDB's to answer.
  *
  * Without a view the youngest version of all is asked for. A list of files that has seen no turn of the graves knows every
- * write that is not in its files, so what is not among those is as it was at that moment, or later; whoever has written since
+ * deletion that is not in its files, so what is not among those is as it was at that moment, or later; whoever has deleted since
  * has done so while the get was under way.
  *
  * Several documents that are wanted together were often written together, too. So it is looked first where each of them lies; blocks
@@ -129,7 +130,7 @@ static bool get_from(struct raw_shelf *shelf, struct raw_files *list, bytes key,
 {
     struct version version;
 
-    if (graves_suspect_any(list->graves, key) || !look_in_all(shelf, list, key, seq, &version))
+    if (graves_suspect(list->graves, key) || !look_in_all(shelf, list, key, seq, &version))
         return false;
     if (!version.is_there || version.kind != SST_VALUE) {
         version_let_go(&version);
@@ -187,7 +188,7 @@ static uint64_t end_of(const struct sst_place *place)
 static struct sorted *only_file(struct raw_shelf *shelf, struct raw_files *list, bytes key)
 {
     struct file_walk walk = file_walk_of(list, key);
-    struct raw_file *file = graves_suspect_any(list->graves, key) ? NULL : file_walk_next(&walk);
+    struct raw_file *file = graves_suspect(list->graves, key) ? NULL : file_walk_next(&walk);
 
     return file && !file_walk_next(&walk) ? raw_file_keep(shelf, file) : NULL;
 }
@@ -196,7 +197,7 @@ static struct sorted *only_file(struct raw_shelf *shelf, struct raw_files *list,
 static void find_places(struct raw_shelf *shelf, struct raw_files *list, struct wishes *wishes)
 {
     for (size_t i = 0; i < wishes->count; i++)
-        graves_expect_any(list->graves, wishes->items[i].key);
+        graves_expect(list->graves, wishes->items[i].key);
     for (size_t i = 0; i < wishes->count; i++) {
         struct wish *wish = &wishes->items[i];
         wish->sorted = only_file(shelf, list, wish->key);

@@ -1,12 +1,12 @@
-/* Graves: which keys may have been deleted lately, or written.
+/* Graves: which keys may have been deleted lately.
  *
  * RocksDB's interface shows what is alive in its memory tables, not what was deleted there. Whoever reads its files
  * directly has to know the latter: a row in a file may have been deleted since, and the deletion be in memory still. So
  * every deletion leaves the hash of its key here before it is committed, and is forgotten when it is in a file. To be
  * here proves nothing; such a key has to be looked up.
  *
- * Keys that are written leave two bits, which is enough to know of most keys in files that no memory table has another
- * version of them.
+ * Nobody puts a key of a document twice, or only behind its deletion (storage.h). So what a file has of such a key, and is
+ * not here, is all that there is of it.
  *
  * There are two lists. A turn forgets the older one, makes the younger one the older, and begins a new one; who calls
  * for a turn has made sure that all of the older one has reached files. Readers hold the lists that they began with, so
@@ -25,7 +25,6 @@
 #include <xxhash.h>
 
 enum {
-    WRITTEN_BITS = 1 << 21,
     PLACES = 1 << 17,
     GRAVES_MAX = PLACES / 4 * 3,
     RANGES_MAX = 64,
@@ -48,9 +47,7 @@ struct list {
     _Atomic size_t used;
     _Atomic size_t range_count;
     struct range ranges[RANGES_MAX];
-    _Atomic bool has_written;
-    _Atomic uint64_t *hashes;  /* PLACES, 0: free */
-    _Atomic uint64_t *written; /* WRITTEN_BITS */
+    _Atomic uint64_t *hashes; /* PLACES, 0: free */
 };
 
 struct graves {
@@ -86,8 +83,6 @@ static struct list *list_open(bool is_full)
     list->holders = 1;
     list->hashes = memory_take_untouched(hashes_size());
     ASSERT(list->hashes != NULL);
-    list->written = memory_take_untouched(WRITTEN_BITS / 8);
-    ASSERT(list->written != NULL);
     atomic_store(&list->is_full, is_full);
     return list;
 }
@@ -98,7 +93,6 @@ static void list_let_go(struct list *list)
     if (--list->holders > 0)
         return;
     memory_give_untouched((void *)list->hashes, hashes_size());
-    memory_give_untouched((void *)list->written, WRITTEN_BITS / 8);
     memory_give(list);
 }
 
@@ -172,35 +166,6 @@ void graves_add(struct graves *graves, const struct grave *grave)
         add_hash(graves->lists[0], grave->hash);
     else
         add_range(graves->lists[0], grave->start, grave->end);
-}
-
-/* The places of the two bits of a hash. */
-struct bits {
-    size_t word[2];
-    uint64_t bit[2];
-};
-
-static struct bits bits_of(uint64_t hash)
-{
-    struct bits bits;
-
-    for (int i = 0; i < 2; i++) {
-        const size_t place = (size_t)(i ? hash >> 32 : hash) % WRITTEN_BITS;
-        bits.word[i] = place / 64;
-        bits.bit[i] = UINT64_C(1) << place % 64;
-    }
-    return bits;
-}
-
-void graves_add_written(struct graves *graves, uint64_t hash)
-{
-    struct list *list = graves->lists[0];
-    const struct bits bits = bits_of(hash);
-
-    for (int i = 0; i < 2; i++)
-        atomic_fetch_or_explicit(&list->written[bits.word[i]], bits.bit[i], memory_order_release);
-    if (!atomic_load_explicit(&list->has_written, memory_order_relaxed))
-        atomic_store(&list->has_written, true);
 }
 
 void graves_turn(struct graves *graves)
@@ -309,40 +274,11 @@ bool graves_suspect(const struct graves_seen *seen, bytes key)
     return false;
 }
 
-static bool is_written(const struct list *list, uint64_t hash)
+void graves_expect(const struct graves_seen *seen, bytes key)
 {
-    const struct bits bits = bits_of(hash);
-
-    return (atomic_load_explicit(&list->written[bits.word[0]], memory_order_acquire) &
-            bits.bit[0]) &&
-           (atomic_load_explicit(&list->written[bits.word[1]], memory_order_acquire) & bits.bit[1]);
-}
-
-void graves_expect_any(const struct graves_seen *seen, bytes key)
-{
-    const uint64_t hash = grave_hash(key);
-    const struct bits bits = bits_of(hash);
-
     for (int i = 0; i < LISTS; i++) {
         const struct list *list = seen->lists[i];
         if (atomic_load_explicit(&list->used, memory_order_relaxed))
-            __builtin_prefetch((const void *)&list->hashes[hash % PLACES]);
-        if (!atomic_load_explicit(&list->has_written, memory_order_relaxed))
-            continue;
-        __builtin_prefetch((const void *)&list->written[bits.word[0]]);
-        __builtin_prefetch((const void *)&list->written[bits.word[1]]);
+            __builtin_prefetch((const void *)&list->hashes[grave_hash(key) % PLACES]);
     }
-}
-
-bool graves_suspect_any(const struct graves_seen *seen, bytes key)
-{
-    const uint64_t hash = grave_hash(key);
-
-    for (int i = 0; i < LISTS; i++) {
-        const struct list *list = seen->lists[i];
-        if (has_grave(list, key, hash) ||
-            (atomic_load(&list->has_written) && is_written(list, hash)))
-            return true;
-    }
-    return false;
 }

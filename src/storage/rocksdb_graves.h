@@ -1,5 +1,4 @@
-/* Keys of documents that were written or deleted lately, for whoever reads RocksDB's files without RocksDB. Private to
- * the backend. */
+/* Keys of rows that were deleted lately, for whoever reads RocksDB's files without RocksDB. Private to the backend. */
 #ifndef STORAGE_ROCKSDB_GRAVES_H
 #define STORAGE_ROCKSDB_GRAVES_H
 
@@ -20,7 +19,6 @@ void graves_close(struct graves *graves);
 
 /* Before the commit, by the one thread that commits. */
 void graves_add(struct graves *graves, const struct grave *grave);
-void graves_add_written(struct graves *graves, uint64_t hash);
 /* Everything that was added before the last turn is in files by now: forgets it, and begins another turn. */
 void graves_turn(struct graves *graves);
 
@@ -32,9 +30,7 @@ void graves_look_away(struct graves *graves, struct graves_seen *seen);
 bool graves_are_fresh(struct graves *graves, const struct graves_seen *seen);
 /* May the key have been deleted lately? */
 bool graves_suspect(const struct graves_seen *seen, bytes key);
-/* May it have been deleted or written lately? */
-bool graves_suspect_any(const struct graves_seen *seen, bytes key);
 /* That will be asked soon: what it looks at is fetched from memory meanwhile. */
-void graves_expect_any(const struct graves_seen *seen, bytes key);
+void graves_expect(const struct graves_seen *seen, bytes key);
 
 #endif

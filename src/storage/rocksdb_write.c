@@ -23,11 +23,6 @@ struct storage_batch {
     } buried[SPACE_COUNT];
     size_t rows[SPACE_COUNT]; /* that it writes, or deletes by their keys */
     bool deletes_range;
-    /* Keys that it writes in SPACE_BODIES. */
-    struct born {
-        uint64_t *hashes;
-        size_t count, room;
-    } born;
 };
 
 struct storage_batch *rocks_batch_open(struct storage *storage)
@@ -56,7 +51,6 @@ static void forget_rows(struct storage_batch *batch)
         batch->rows[i] = 0;
     }
     batch->deletes_range = false;
-    batch->born.count = 0;
 }
 
 void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
@@ -65,7 +59,6 @@ void rocks_batch_close(struct storage *storage, struct storage_batch *batch)
     forget_rows(batch);
     for (int i = 0; i < SPACE_COUNT; i++)
         memory_give(batch->buried[i].items);
-    memory_give(batch->born.hashes);
     steps_release(&batch->steps);
     rocksdb_writebatch_destroy(batch->writes);
     memory_give(batch);
@@ -84,18 +77,6 @@ size_t rocks_batch_bytes(const struct storage *storage, const struct storage_bat
     return steps_bytes(&batch->steps);
 }
 
-static void bear(struct born *born, uint64_t hash)
-{
-    if (born->count == born->room) {
-        const size_t room = born->room ? born->room * 2 : 16;
-        uint64_t *more = memory_resize(born->hashes, room * sizeof(*more));
-        ASSERT(more != NULL);
-        born->hashes = more;
-        born->room = room;
-    }
-    born->hashes[born->count++] = hash;
-}
-
 void rocks_put(struct storage *storage, struct storage_batch *batch, struct row_address where,
                bytes key, bytes value)
 {
@@ -104,8 +85,6 @@ void rocks_put(struct storage *storage, struct storage_batch *batch, struct row_
     (void)storage;
     full_key_make(&full, where.partition, key);
     batch->rows[where.space]++;
-    if (where.space == SPACE_BODIES)
-        bear(&batch->born, grave_hash(full_key_bytes(&full)));
     steps_add(&batch->steps, STEP_PUT, where.space, full_key_bytes(&full), value);
     full_key_release(&full);
 }
@@ -190,8 +169,6 @@ static void note_rows(struct rocksdb_storage *rocks, const struct storage_batch 
         for (size_t i = 0; i < buried->count; i++)
             graves_add(rocks->shelves[space].graves, &buried->items[i]);
     }
-    for (size_t i = 0; i < batch->born.count; i++)
-        graves_add_written(rocks->shelves[SPACE_BODIES].graves, batch->born.hashes[i]);
 }
 
 /* When it is done, and in memory; one that failed is never done. */

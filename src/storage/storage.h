@@ -14,7 +14,9 @@ struct storage;
 enum storage_space {
     SPACE_META, /* catalog, counters, marks: few and small */
     SPACE_ROWS, /* locators and index rows: the sweeper may drop them during compaction */
-    SPACE_BODIES, /* documents in slot order: leave by range, whole files at a time, and what is left by sweeping */
+    /* Documents in slot order: leave by range, whole files at a time, and what is left by sweeping. A key is put once, or again only
+     * behind its deletion in the same commit or an earlier one. */
+    SPACE_BODIES,
     SPACE_COUNT
 };
 

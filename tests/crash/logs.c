@@ -162,6 +162,15 @@ static void tell(int pipe_end, const void *what, size_t size)
         _exit(3); /* the parent is gone */
 }
 
+/* It may have been put before: see storage.h. */
+static void put_again(struct place *place, struct storage_batch *batch, struct row_address where,
+                      bytes key, bytes value)
+{
+    if (where.space == SPACE_BODIES)
+        storage_delete(place->storage, batch, where, key);
+    storage_put(place->storage, batch, where, key, value);
+}
+
 static void write_commit(struct place *place, struct storage_batch *batch, uint64_t commit)
 {
     struct step steps[STEPS_MOST];
@@ -175,11 +184,10 @@ static void write_commit(struct place *place, struct storage_batch *batch, uint6
         if (steps[i].row.commit == 0)
             storage_delete(place->storage, batch, place_of(at), key_text(at, key));
         else
-            storage_put(place->storage, batch, place_of(at), key_text(at, key),
-                        value_of(at, steps[i].row, value));
+            put_again(place, batch, place_of(at), key_text(at, key),
+                      value_of(at, steps[i].row, value));
     }
-    storage_put(place->storage, batch, last_commit, BYTES_LITERAL("last"),
-                bytes_of(&commit, sizeof(commit)));
+    put_again(place, batch, last_commit, BYTES_LITERAL("last"), bytes_of(&commit, sizeof(commit)));
     CHECK_OK(storage_commit(place->storage, batch, NULL, 0, place->arena, &conflict));
     storage_batch_clear(place->storage, batch);
 }

@@ -71,9 +71,8 @@ static void write_row(struct world *w, const struct kept_row *row, bytes value)
 {
     struct storage *storage = kept_storage_attach(w->kept);
     struct storage_batch *batch = storage_batch_open(storage);
-    if (value.len == 0)
-        storage_delete(storage, batch, row->where, row->key);
-    else
+    storage_delete(storage, batch, row->where, row->key);
+    if (value.len > 0)
         storage_put(storage, batch, row->where, row->key, value);
     CHECK_OK(storage_commit(storage, batch, NULL, 0, w->arena, NULL));
     storage_batch_close(storage, batch);

@@ -124,6 +124,14 @@ struct row_address fixture_at(enum storage_space space)
 
 void fixture_put(struct fixture *f, struct row_address where, const char *key, const char *value)
 {
+    struct storage_value there;
+
+    /* It may have been put before, and be deleted or not: see storage.h. */
+    if (where.space == SPACE_BODIES &&
+        storage_get(f->storage, NULL, where, bytes_of_text(key), &there).code == OK) {
+        storage_value_release(f->storage, &there);
+        storage_delete(f->storage, f->batch, where, bytes_of_text(key));
+    }
     storage_put(f->storage, f->batch, where, bytes_of_text(key), bytes_of_text(value));
 }
 

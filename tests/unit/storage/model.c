@@ -186,6 +186,8 @@ static void step_write(struct run *run)
         char value[VALUE_MAX];
         const int len = snprintf(value, sizeof(value), "%llu",
                                  (unsigned long long)random_below(&run->random, 1000000));
+        if (where.space == SPACE_BODIES)
+            storage_delete(run->f.storage, run->f.batch, where, key);
         storage_put(run->f.storage, run->f.batch, where, key, bytes_of(value, (size_t)len));
         model_put(&run->now, place, key, bytes_of(value, (size_t)len));
     }
