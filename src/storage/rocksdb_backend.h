@@ -73,10 +73,6 @@ struct log_spares {
     /* When the last log was begun, and how long behind the one before; long, if it was not because that was full. */
     int64_t last_at_ns, interval_ns;
     uint64_t begun; /* logs so far, with a spare */
-    /* The last of them, and how far they lie in small pieces of the system's memory; the first one is the next to go. */
-    struct log_small {
-        uint64_t number, bytes;
-    } small[SPARES_MAX];
 };
 
 struct rocksdb_storage {

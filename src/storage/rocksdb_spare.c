@@ -106,27 +106,6 @@ static void note_log(struct log_spares *spares)
     spares->last_at_ns = now;
 }
 
-/* The log that is begun now will lie as the last one in the list does. */
-static void note_small(struct log_spares *spares, uint64_t number)
-{
-    memmove(&spares->small[0], &spares->small[1], sizeof(spares->small) - sizeof(spares->small[0]));
-    spares->small[SPARES_MAX - 1] =
-        (struct log_small){ .number = number, .bytes = spares->items[spares->count - 1].bytes };
-}
-
-static uint64_t small_bytes(struct log_spares *spares, uint64_t number)
-{
-    uint64_t size = 0;
-
-    pthread_mutex_lock(&spares->lock);
-    for (int i = 0; i < SPARES_MAX; i++) {
-        if (spares->small[i].number == number)
-            size = spares->small[i].bytes;
-    }
-    pthread_mutex_unlock(&spares->lock);
-    return size;
-}
-
 bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spare_out[],
                       size_t spare_size)
 {
@@ -140,7 +119,6 @@ bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spar
     if (spares->pauses > 0 || spares->count == 0)
         return false;
     path_of_last(rocks, spare_out, spare_size);
-    note_small(spares, log_number(path + strlen(rocks->path) + 1));
     return true;
 }
 
@@ -279,13 +257,10 @@ static bool sync_step(int file, uint64_t at)
                                SYNC_FILE_RANGE_WAIT_AFTER) == 0;
 }
 
-/* What the system has of the file in memory may be in large pieces (log_write_zeros), unless it was a spare before; it is let go, and
- * taken again at once. */
-static bool fill_with_zeros(const struct log_spares *spares, int file, uint64_t small,
-                            uint64_t size)
+/* What the system has of the file in memory may be in large pieces (log_write_zeros); it is let go, and taken again at once. */
+static bool fill_with_zeros(const struct log_spares *spares, int file, uint64_t size)
 {
-    if (small < size)
-        (void)posix_fadvise(file, (off_t)small, 0, POSIX_FADV_DONTNEED);
+    (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
     for (uint64_t at = 0; at < size; at += STEP_BYTES) {
         const uint64_t step = size - at < STEP_BYTES ? size - at : STEP_BYTES;
         if (must_stop(spares) || !log_write_zeros(file, at, step) || !sync_step(file, at))
@@ -310,7 +285,7 @@ static bool make_spare(struct rocksdb_storage *rocks, int directory, int file, c
                    size = blocks * LOG_BLOCK_BYTES;
     if (!is_wanted(&rocks->spares, size) || trash_is_disk_scarce(file, ALL_BYTES_MAX) ||
         !trash_is_ours_alone(file, &about, &is_in_use) || !is_move_on_disk(rocks, directory) ||
-        !fill_with_zeros(&rocks->spares, file, small_bytes(&rocks->spares, log_number(name)), size))
+        !fill_with_zeros(&rocks->spares, file, size))
         return false;
     add(&rocks->spares, log_number(name), size);
     return true;
