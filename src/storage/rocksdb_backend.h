@@ -17,7 +17,7 @@
  *     rocksdb_log.c       what a process left in the log
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
  *     rocksdb_spare.c     logs that begin as old ones, with room in them (rocksdb_disk.cc)
- *     rocksdb_sync.c      the sync of a large commit, beside the filling of the memory tables
+ *     rocksdb_sync.c      the sync of a commit, beside the filling of the memory tables
  *     rocksdb_space.c     giving space back, and how much there is
  *     rocksdb_trash.c     files leave the disk in the background (rocksdb_unlink.c)
  *     rocksdb_copy.c      a second database from the files of the first */
@@ -44,10 +44,12 @@ enum sync_stage { SYNC_IDLE, SYNC_ASKED, SYNC_DONE, SYNC_ENDS };
 
 struct log_sync {
     pthread_t thread;
-    bool has_thread, is_under_way;
-    int (*call)(int file); /* fdatasync() but in tests */
-    size_t least_bytes;    /* of a commit whose sync goes to the thread */
-    pthread_mutex_t lock;  /* guards the next two */
+    bool has_thread;
+    bool is_under_way, is_aside; /* of this commit; the second: on the thread */
+    int (*call)(int file);       /* fdatasync() but in tests */
+    size_t least_bytes;          /* of a commit whose sync goes to the thread */
+    _Atomic int known_log;       /* what was a log the last time; -1: look */
+    pthread_mutex_t lock;        /* guards the next two */
     pthread_cond_t changed;
     enum sync_stage stage;
     int file, error; /* of whoever has the turn by `stage` */

@@ -42,6 +42,7 @@ class file_system final : public rocksdb::FileSystemWrapper
 
         if (!is_log(name))
             return target()->NewWritableFile(name, options, out, context);
+        sync_log_begins(rocks);
         bool is_begun = spares_begin_log(rocks, name.c_str(), spare, sizeof(spare));
         if (is_begun)
             is_begun = target()->ReuseWritableFile(name, spare, options, out, context).ok();

@@ -16,7 +16,9 @@ struct rocksdb_disk;
 struct rocksdb_disk *rocksdb_disk_choose(rocksdb_options_t *options, struct rocksdb_storage *rocks);
 void rocksdb_disk_release(struct rocksdb_disk *disk);
 
-/* What it asks when a log begins (rocksdb_spare.c). From `begin` to `end`, which follows in any case,
+/* What it tells when a log begins (rocksdb_sync.c). */
+void sync_log_begins(struct rocksdb_storage *rocks);
+/* What it asks then (rocksdb_spare.c). From `begin` to `end`, which follows in any case,
  * nobody else begins one. The first is true if there is a spare to begin it with: its path is in
  * `spare_out`. The second says whether that was done, and is true if it was and the new name is on the disk. */
 bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spare_out[],

@@ -1,21 +1,23 @@
-/* RocksDB, sync: the log of a large commit goes to the disk while its rows go to the memory tables.
+/* RocksDB, sync: the log of a commit goes to the disk while its rows go to the memory tables.
  *
  * RocksDB writes a commit to its log, syncs the log, puts the rows into the memory tables and then shows them to readers, one
- * behind the other. Of a commit of five hundred documents the sync and the tables take about as long as each other, one on the
- * disk and one on the processor. So the sync of such a commit runs on a thread of its own, and the committing one waits for
- * it when all rows are in the tables: before anybody can see them. For a few documents waking a thread takes longer than what it
- * spares, and their syncs are short anyway (rocksdb_ahead.c).
+ * behind the other. The sync is work for the disk and the tables are work for the processor, so both are done at the same time, and
+ * the sync is over before anybody can see the rows. A small commit begins the writing, fills the tables and then syncs, which waits for what is left; of a
+ * commit of five hundred documents that would be most of it, so its sync runs on a thread of its own. For a few documents waking a
+ * thread takes longer than what it spares.
  *
- *     commit_begin   log written: fdatasync()   rows in the tables   shown   commit_end
- *     committing ----------o------------------------------o============o-----------o---->
- *     syncing              '------------- disk -----------'
+ *     commit_begin   log written: fdatasync()   rows in the tables    synced   shown   commit_end
+ *     small      ----------o------------------------------o==========o----------o-----------o---->
+ *                          '-- disk --' - - - - - - - - - '-- disk --'
+ *     large      ----------o------------------------------o==========o----------o-----------o---->
+ *     syncing              '------------------ disk -----------------'
  *
  * RocksDB knows nothing of it. The program has an fdatasync() of its own and stands between RocksDB and the function that fills
  * the tables (rocksdb_filling.cc, mk/flags.mk), and what the program has comes first for the loader. Under the sanitizers the library goes on
- * syncing by itself. A library that would call the one and not the other would show what is not on the disk: so nothing is handed to the thread before it
+ * syncing by itself. A library that would call the one and not the other would show what is not on the disk: so nothing is put off before it
  * was seen to fill tables through us.
  *
- * Only the log goes to the thread, and only once in a commit. A commit that begins another log syncs the manifest, too, before the log and behind
+ * Only the log is put off, and only once in a commit. A commit that begins another log syncs the manifest, too, before the log and behind
  * the rows; that is done at once, by the committing thread, and so is a second log.
  *
  * A sync that fails. RocksDB would show the rows nevertheless, because it takes the log for synced. So before it does, a snapshot of what was
@@ -29,16 +31,18 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "storage/rocksdb_disk.h"
 #include "storage/rocksdb_replaced.h"
 
 /* Where rocksdb_ahead.c leaves off. */
 enum { LEAST_BYTES = 128 << 10 };
 
-/* tidy: global because RocksDB calls by name, on the thread that is inside of one of our calls. NULL: not in a large commit. */
+/* tidy: global because RocksDB calls by name, on the thread that is inside of one of our calls. NULL: not in a commit. */
 static _Thread_local struct rocksdb_storage *committing;
 /* tidy: global because it is a matter of how the program and the library were put together. */
 static _Atomic bool is_filling_told;
@@ -104,6 +108,7 @@ void sync_begin(struct rocksdb_storage *rocks)
     pthread_cond_init(&rocks->sync.changed, NULL);
     rocks->sync.call = sync_really;
     rocks->sync.least_bytes = LEAST_BYTES;
+    sync_log_begins(rocks);
 }
 
 void sync_end(struct rocksdb_storage *rocks)
@@ -131,12 +136,19 @@ void sync_commit_begin(struct rocksdb_storage *rocks, size_t size)
 
     ASSERT(committing == NULL);
     sync->error = 0;
-    if (size >= sync->least_bytes && atomic_load(&is_filling_told) && has_thread(sync))
-        committing = rocks;
+    if (!atomic_load(&is_filling_told))
+        return;
+    sync->is_aside = size >= sync->least_bytes && has_thread(sync);
+    committing = rocks;
+}
+
+void sync_log_begins(struct rocksdb_storage *rocks)
+{
+    atomic_store(&rocks->sync.known_log, -1);
 }
 
 /* By its name, which the system knows. */
-static bool is_log(int file)
+static bool has_name_of_log(int file)
 {
     static const char ending[] = ".log";
     char link[32], path[PATH_MAX];
@@ -147,14 +159,31 @@ static bool is_log(int file)
     return len > ending_len && memcmp(path + len - ending_len, ending, (size_t)ending_len) == 0;
 }
 
+/* To look at every name takes longer than all the rest. If the number of a log that is over belongs to another file before the next log is
+ * synced for the first time, then that one is put off instead, which is as good. */
+static bool is_log(struct log_sync *sync, int file)
+{
+    if (file == atomic_load_explicit(&sync->known_log, memory_order_relaxed))
+        return true;
+    if (!has_name_of_log(file))
+        return false;
+    atomic_store_explicit(&sync->known_log, file, memory_order_relaxed);
+    return true;
+}
+
 /* Instead of the library's and ours. */
 int rocksdb_fdatasync(int file)
 {
-    if (committing == NULL || committing->sync.is_under_way || !is_log(file))
+    struct log_sync *sync = committing != NULL ? &committing->sync : NULL;
+
+    if (sync == NULL || sync->is_under_way || !is_log(sync, file))
         return sync_really(file);
-    committing->sync.file = file;
-    committing->sync.is_under_way = true;
-    tell(&committing->sync, SYNC_ASKED);
+    sync->file = file;
+    sync->is_under_way = true;
+    if (sync->is_aside)
+        tell(sync, SYNC_ASKED);
+    else
+        (void)sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE); /* what fails, fails again */
     return 0;
 }
 
@@ -172,17 +201,25 @@ static void keep_sound(struct rocksdb_storage *rocks)
     atomic_store(&rocks->is_failed, true);
 }
 
+static void wait_for_thread(struct log_sync *sync)
+{
+    pthread_mutex_lock(&sync->lock);
+    while (sync->stage != SYNC_DONE)
+        pthread_cond_wait(&sync->changed, &sync->lock);
+    sync->stage = SYNC_IDLE;
+    pthread_mutex_unlock(&sync->lock);
+}
+
 static void wait_until_synced(struct rocksdb_storage *rocks)
 {
     struct log_sync *sync = &rocks->sync;
 
     if (!sync->is_under_way)
         return;
-    pthread_mutex_lock(&sync->lock);
-    while (sync->stage != SYNC_DONE)
-        pthread_cond_wait(&sync->changed, &sync->lock);
-    sync->stage = SYNC_IDLE;
-    pthread_mutex_unlock(&sync->lock);
+    if (sync->is_aside)
+        wait_for_thread(sync);
+    else
+        sync->error = sync->call(sync->file) == 0 ? 0 : errno;
     sync->is_under_way = false;
     if (sync->error != 0)
         keep_sound(rocks);

@@ -1,4 +1,4 @@
-/* The sync of a large commit, beside the filling of the memory tables: see rocksdb_sync.c. Private to the backend. */
+/* The sync of a commit, beside the filling of the memory tables: see rocksdb_sync.c. Private to the backend. */
 #ifndef STORAGE_ROCKSDB_SYNC_H
 #define STORAGE_ROCKSDB_SYNC_H
 
