@@ -44,11 +44,10 @@ ROCKSDB_SHARED := -lrocksdb -l:libstdc++.so.6
 # Functions of which the program has its own, which the loader then gives to the library as well: its checksum
 # (src/storage/rocksdb_crc.c), the call by which it removes files (src/storage/rocksdb_unlink.c) and that by which it rewrites files when a
 # snapshot is released (src/storage/rocksdb_rewrite.c), that by which it hashes what it reads from its log and that by which it fills its
-# memory tables (src/storage/rocksdb_filling.cc), and the one by which it syncs (src/storage/rocksdb_sync.c). The linker exports a name
+# memory tables (src/storage/rocksdb_filling.cc). The linker exports a name
 # that the library asks for; tests/unit/storage/replaced.c tells when the library does not ask any more. Not under the sanitizers, which
 # cannot tell what the library has ordered by its own means.
 ROCKSDB_REPLACED := _ZN7rocksdb6crc32c6ExtendEjPKcm=rocksdb_crc_extend unlink=rocksdb_unlink \
-    fdatasync=rocksdb_fdatasync \
     _ZN7rocksdb18WriteBatchInternal10InsertIntoERNS_11WriteThread10WriteGroupEmPNS_21ColumnFamilyMemTablesEPNS_14FlushSchedulerEPNS_20TrimHistorySchedulerEbmPNS_2DBEbbb=rocksdb_fill_tables \
     _ZN7rocksdb18VersionStorageInfo20UpdateOldestSnapshotEm=rocksdb_update_oldest \
     _ZN7rocksdb18WriteBatchInternal20UpdateProtectionInfoEPNS_10WriteBatchEmPm=rocksdb_leave_unhashed

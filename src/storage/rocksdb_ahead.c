@@ -81,6 +81,11 @@ void ahead_committed(struct rocksdb_storage *rocks)
     pthread_mutex_unlock(&rocks->ahead_lock);
 }
 
+bool ahead_is_free(const struct rocksdb_storage *rocks)
+{
+    return rocks->copies_running == 0;
+}
+
 void ahead_pause(struct rocksdb_storage *rocks)
 {
     pthread_mutex_lock(&rocks->ahead_lock);

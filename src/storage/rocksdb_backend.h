@@ -15,6 +15,7 @@
  *     rocksdb_memtable.cc where RocksDB keeps rows until they are flushed, in C++
  *     rocksdb_filling.cc  what RocksDB calls to fill them
  *     rocksdb_log.c       what a process left in the log
+ *     rocksdb_direct.c    how logs are written (rocksdb_disk.cc)
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
  *     rocksdb_spare.c     logs that begin as old ones, with room in them (rocksdb_disk.cc)
  *     rocksdb_sync.c      the sync of a commit, beside the filling of the memory tables
@@ -47,12 +48,14 @@ struct log_sync {
     bool has_thread;
     bool is_under_way, is_aside; /* of this commit; the second: on the thread */
     int (*call)(int file);       /* fdatasync() but in tests */
+    /* RocksDB lets one thread have a log at a time; here tools can see it. */
+    _Atomic unsigned turns;
     size_t least_bytes;          /* of a commit whose sync goes to the thread */
-    _Atomic int known_log;       /* what was a log the last time; -1: look */
     pthread_mutex_t lock;        /* guards the next two */
     pthread_cond_t changed;
     enum sync_stage stage;
-    int file, error; /* of whoever has the turn by `stage` */
+    struct direct_log *log; /* this and the error belong to whoever has the turn by `stage` */
+    int error;
     struct sound_state sound_state;
     _Atomic(const struct sound_state *) sound; /* NULL until a sync fails */
 };

@@ -1,4 +1,5 @@
-/* RocksDB, files: a new log may begin as a spare one (rocksdb_spare.c); everything else is as RocksDB does it.
+/* RocksDB, files: logs are written in our own way (rocksdb_direct.c), and a new one may begin as a spare one (rocksdb_spare.c); everything
+ * else is as RocksDB does it.
  *
  * RocksDB lets its users bring a file system of their own; this is in C++, because that door has no other shape.
  *
@@ -9,7 +10,11 @@
 #include <rocksdb/file_system.h>
 #include <rocksdb/options.h>
 
+#include "storage/rocksdb_direct.h"
+
+#include <cerrno>
 #include <climits>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -22,6 +27,67 @@ bool is_log(const std::string &name)
     return name.size() > ending.size() &&
            name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
 }
+
+rocksdb::IOStatus status_of(int error)
+{
+    if (error == 0)
+        return rocksdb::IOStatus::OK();
+    return error == ENOSPC ? rocksdb::IOStatus::NoSpace("while writing the log", strerror(error))
+                           : rocksdb::IOStatus::IOError("while writing the log", strerror(error));
+}
+
+/* RocksDB appends what one commit writes, and syncs once; nothing is to be had from what was appended before that. */
+class log_file final : public rocksdb::FSWritableFile
+{
+  public:
+    using options = rocksdb::IOOptions;
+    using debug = rocksdb::IODebugContext;
+
+    log_file(rocksdb_storage *of, direct_log *opened) : rocks(of), log(opened)
+    {
+    }
+    ~log_file() override
+    {
+        if (log != nullptr)
+            sync_log_close(rocks, log);
+    }
+    rocksdb::IOStatus Append(const rocksdb::Slice &data, const options &, debug *) override
+    {
+        return status_of(sync_log_append(rocks, log, data.data(), data.size()));
+    }
+    rocksdb::IOStatus Append(const rocksdb::Slice &data, const options &with,
+                             const rocksdb::DataVerificationInfo &, debug *context) override
+    {
+        return Append(data, with, context);
+    }
+    rocksdb::IOStatus Flush(const options &, debug *) override
+    {
+        return rocksdb::IOStatus::OK();
+    }
+    rocksdb::IOStatus Sync(const options &, debug *) override
+    {
+        return status_of(sync_log(rocks, log));
+    }
+    bool IsSyncThreadSafe() const override
+    {
+        return true;
+    }
+    uint64_t GetFileSize(const options &, debug *) override
+    {
+        return direct_bytes(log);
+    }
+    rocksdb::IOStatus Close(const options &, debug *) override
+    {
+        const int error = sync_log_close(rocks, log);
+
+        log = nullptr;
+        return status_of(error);
+    }
+
+  private:
+    rocksdb_storage *rocks;
+    direct_log *log;
+};
 
 class file_system final : public rocksdb::FileSystemWrapper
 {
@@ -42,13 +108,20 @@ class file_system final : public rocksdb::FileSystemWrapper
 
         if (!is_log(name))
             return target()->NewWritableFile(name, options, out, context);
-        sync_log_begins(rocks);
         bool is_begun = spares_begin_log(rocks, name.c_str(), spare, sizeof(spare));
         if (is_begun)
             is_begun = target()->ReuseWritableFile(name, spare, options, out, context).ok();
-        return spares_end_log(rocks, is_begun)
-                   ? rocksdb::IOStatus::OK()
-                   : target()->NewWritableFile(name, options, out, context);
+        is_begun = spares_end_log(rocks, is_begun);
+        if (!is_begun) {
+            const rocksdb::IOStatus made = target()->NewWritableFile(name, options, out, context);
+            if (!made.ok())
+                return made;
+        }
+        direct_log *log = sync_log_open(rocks, name.c_str(), is_begun);
+        if (log == nullptr)
+            return status_of(errno);
+        out->reset(new log_file(rocks, log));
+        return rocksdb::IOStatus::OK();
     }
 
   private:

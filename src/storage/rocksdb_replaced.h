@@ -19,7 +19,6 @@
     "_ZN7rocksdb18WriteBatchInternal10InsertIntoERNS_11WriteThread10WriteGroupEmPNS_21ColumnFamil" \
     "yMemTablesEPNS_14FlushSchedulerEPNS_20TrimHistorySchedulerEbmPNS_2DBEbbb"
 #define ROCKSDB_NAME_OF_UNLINK "unlink"
-#define ROCKSDB_NAME_OF_FDATASYNC "fdatasync"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,7 +27,6 @@ extern "C" {
 uint32_t rocksdb_crc_extend(uint32_t so_far, const char *data, size_t len);
 void rocksdb_update_oldest(void *files, uint64_t oldest);
 int rocksdb_unlink(const char *path);
-int rocksdb_fdatasync(int file);
 /* In rocksdb_filling.cc, with results of C++: nobody calls them but the library. */
 void rocksdb_leave_unhashed(void);
 void rocksdb_fill_tables(void);

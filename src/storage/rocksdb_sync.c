@@ -6,19 +6,17 @@
  * commit of five hundred documents that would be most of it, so its sync runs on a thread of its own. For a few documents waking a
  * thread takes longer than what it spares.
  *
- *     commit_begin   log written: fdatasync()   rows in the tables    synced   shown   commit_end
+ *     commit_begin   log written: sync_log()     rows in the tables    synced   shown   commit_end
  *     small      ----------o------------------------------o==========o----------o-----------o---->
  *                          '-- disk --' - - - - - - - - - '-- disk --'
  *     large      ----------o------------------------------o==========o----------o-----------o---->
  *     syncing              '------------------ disk -----------------'
  *
- * RocksDB knows nothing of it. The program has an fdatasync() of its own and stands between RocksDB and the function that fills
- * the tables (rocksdb_filling.cc, mk/flags.mk), and what the program has comes first for the loader. Under the sanitizers the library goes on
- * syncing by itself. A library that would call the one and not the other would show what is not on the disk: so nothing is put off before it
- * was seen to fill tables through us.
+ * RocksDB knows nothing of it. Its logs are files of ours (rocksdb_disk.cc), and the program stands between RocksDB and the function that fills
+ * the tables (rocksdb_filling.cc, mk/flags.mk), because what the program has comes first for the loader. Under the sanitizers the library calls
+ * its own, and would show what is not on the disk; so nothing is put off before it was seen to fill tables through us.
  *
- * Only the log is put off, and only once in a commit. A commit that begins another log syncs the manifest, too, before the log and behind
- * the rows; that is done at once, by the committing thread, and so is a second log.
+ * A log is put off once in a commit; where a commit syncs another one, too, that is done at once, by the committing thread.
  *
  * A sync that fails. RocksDB would show the rows nevertheless, because it takes the log for synced. So before it does, a snapshot of what was
  * shown until then is taken, and from there on everybody reads that one: see sync_sound_state(). The commit is answered like any other that has
@@ -29,13 +27,11 @@
  * is written once. */
 #include "storage/rocksdb_sync.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <unistd.h>
 
+#include "storage/rocksdb_ahead.h"
+#include "storage/rocksdb_direct.h"
 #include "storage/rocksdb_disk.h"
 #include "storage/rocksdb_replaced.h"
 
@@ -47,20 +43,13 @@ static _Thread_local struct rocksdb_storage *committing;
 /* tidy: global because it is a matter of how the program and the library were put together. */
 static _Atomic bool is_filling_told;
 
-typedef int sync_function(int file);
-
-static int sync_really(int file)
+static int write_and_sync(const struct log_sync *sync, struct direct_log *log)
 {
-    /* tidy: global because looking it up is not free, and always finds the same. */
-    static _Atomic(sync_function *) found;
-    sync_function *next = atomic_load_explicit(&found, memory_order_relaxed);
+    const int error = direct_write(log);
 
-    if (next == NULL) {
-        next = (sync_function *)dlsym(RTLD_NEXT, ROCKSDB_NAME_OF_FDATASYNC);
-        ASSERT(next != NULL);
-        atomic_store_explicit(&found, next, memory_order_relaxed);
-    }
-    return next(file);
+    if (error != 0)
+        return error;
+    return sync->call(direct_file(log)) == 0 ? 0 : errno;
 }
 
 /* ---- the thread that syncs --------------------------------------------------------------------------- */
@@ -76,7 +65,7 @@ static void *run(void *argument)
             continue;
         }
         pthread_mutex_unlock(&sync->lock);
-        const int error = sync->call(sync->file) == 0 ? 0 : errno;
+        const int error = write_and_sync(sync, sync->log);
         pthread_mutex_lock(&sync->lock);
         sync->error = error;
         sync->stage = SYNC_DONE;
@@ -106,9 +95,8 @@ void sync_begin(struct rocksdb_storage *rocks)
 {
     pthread_mutex_init(&rocks->sync.lock, NULL);
     pthread_cond_init(&rocks->sync.changed, NULL);
-    rocks->sync.call = sync_really;
+    rocks->sync.call = fdatasync;
     rocks->sync.least_bytes = LEAST_BYTES;
-    sync_log_begins(rocks);
 }
 
 void sync_end(struct rocksdb_storage *rocks)
@@ -140,51 +128,6 @@ void sync_commit_begin(struct rocksdb_storage *rocks, size_t size)
         return;
     sync->is_aside = size >= sync->least_bytes && has_thread(sync);
     committing = rocks;
-}
-
-void sync_log_begins(struct rocksdb_storage *rocks)
-{
-    atomic_store(&rocks->sync.known_log, -1);
-}
-
-/* By its name, which the system knows. */
-static bool has_name_of_log(int file)
-{
-    static const char ending[] = ".log";
-    char link[32], path[PATH_MAX];
-
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
-    const ssize_t len = readlink(link, path, sizeof(path));
-    const ssize_t ending_len = sizeof(ending) - 1;
-    return len > ending_len && memcmp(path + len - ending_len, ending, (size_t)ending_len) == 0;
-}
-
-/* To look at every name takes longer than all the rest. If the number of a log that is over belongs to another file before the next log is
- * synced for the first time, then that one is put off instead, which is as good. */
-static bool is_log(struct log_sync *sync, int file)
-{
-    if (file == atomic_load_explicit(&sync->known_log, memory_order_relaxed))
-        return true;
-    if (!has_name_of_log(file))
-        return false;
-    atomic_store_explicit(&sync->known_log, file, memory_order_relaxed);
-    return true;
-}
-
-/* Instead of the library's and ours. */
-int rocksdb_fdatasync(int file)
-{
-    struct log_sync *sync = committing != NULL ? &committing->sync : NULL;
-
-    if (sync == NULL || sync->is_under_way || !is_log(sync, file))
-        return sync_really(file);
-    sync->file = file;
-    sync->is_under_way = true;
-    if (sync->is_aside)
-        tell(sync, SYNC_ASKED);
-    else
-        (void)sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE); /* what fails, fails again */
-    return 0;
 }
 
 /* RocksDB is about to show what was not synced. */
@@ -219,7 +162,8 @@ static void wait_until_synced(struct rocksdb_storage *rocks)
     if (sync->is_aside)
         wait_for_thread(sync);
     else
-        sync->error = sync->call(sync->file) == 0 ? 0 : errno;
+        sync->error = write_and_sync(sync, sync->log);
+    atomic_fetch_add(&sync->turns, 1);
     sync->is_under_way = false;
     if (sync->error != 0)
         keep_sound(rocks);
@@ -239,6 +183,61 @@ int sync_commit_end(struct rocksdb_storage *rocks)
     wait_until_synced(rocks); /* where something else has failed meanwhile */
     committing = NULL;
     return rocks->sync.error;
+}
+
+/* ---- what RocksDB does with a log -------------------------------------------------------------------- */
+
+/* Before something is done with a log, and behind it. */
+static void take_turn(struct rocksdb_storage *rocks)
+{
+    atomic_fetch_add(&rocks->sync.turns, 1);
+}
+
+struct direct_log *sync_log_open(struct rocksdb_storage *rocks, const char *path, bool is_spare)
+{
+    struct direct_log *log = direct_open(path, is_spare);
+
+    take_turn(rocks);
+    return log;
+}
+
+int sync_log_append(struct rocksdb_storage *rocks, struct direct_log *log, const void *data,
+                    size_t len)
+{
+    take_turn(rocks);
+    const int error = direct_append(log, data, len, ahead_is_free(rocks));
+    take_turn(rocks);
+    return error;
+}
+
+static void put_off(struct log_sync *sync, struct direct_log *log)
+{
+    sync->log = log;
+    sync->is_under_way = true;
+    if (sync->is_aside)
+        tell(sync, SYNC_ASKED);
+    else
+        direct_begin(log);
+}
+
+int sync_log(struct rocksdb_storage *rocks, struct direct_log *log)
+{
+    const bool is_put_off = committing == rocks && !rocks->sync.is_under_way;
+    int error = 0;
+
+    take_turn(rocks);
+    if (is_put_off)
+        put_off(&rocks->sync, log);
+    else
+        error = write_and_sync(&rocks->sync, log);
+    take_turn(rocks);
+    return error;
+}
+
+int sync_log_close(struct rocksdb_storage *rocks, struct direct_log *log)
+{
+    take_turn(rocks);
+    return direct_close(log);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------- */

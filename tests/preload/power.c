@@ -422,9 +422,38 @@ static void end_if_wanted(struct power *power)
         kill(getpid(), SIGKILL);
 }
 
-static void note_file_sync(struct power *power, const char *name, off_t end)
+static bool is_all_zeros(const char *data, ssize_t len)
+{
+    return len <= 0 || (data[0] == '\0' && memcmp(data, data + 1, (size_t)len - 1) == 0);
+}
+
+/* A log may have zeros behind its end, to be written over, which count for nothing. Nobody writes so many by themselves. */
+static off_t end_of_log(const char *path, off_t from)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    char piece[PIECE_BYTES];
+    off_t at = from / SECTOR_BYTES * SECTOR_BYTES, end = from;
+    ssize_t len;
+
+    while (file >= 0 && !is_all_zeros(piece, len = pread(file, piece, sizeof(piece), at))) {
+        for (ssize_t i = 0; i < len; i += SECTOR_BYTES) {
+            const ssize_t rest = len - i;
+            if (!is_all_zeros(piece + i, rest < SECTOR_BYTES ? rest : SECTOR_BYTES))
+                end = at + (rest < SECTOR_BYTES ? len : i + SECTOR_BYTES);
+        }
+        at += len;
+    }
+    if (file >= 0)
+        close(file);
+    return end;
+}
+
+static void note_file_sync(struct power *power, const char *name, const char *path, off_t size)
 {
     struct note *note = find_note(power, name, true);
+    const size_t len = strlen(name);
+    const bool is_log = len > 4 && strcmp(name + len - 4, ".log") == 0;
+    const off_t end = is_log ? end_of_log(path, note->synced_bytes) : size;
 
     if (note->synced_bytes < end)
         note->synced_bytes = end;
@@ -442,9 +471,6 @@ static int note_sync(int fd)
 
     if (power->directory[0] == '\0' || fstat(fd, &info) != 0 || !path_of_file(fd, path))
         return 0;
-    /* A log may have zeros behind its end, to be written over: only what lies before the writer counts. */
-    const off_t at = lseek(fd, 0, SEEK_CUR);
-    const off_t end = at > 0 && at < info.st_size ? at : info.st_size;
     const char *name = name_inside(power, path);
     const bool is_directory = strcmp(path, power->directory) == 0;
     lock_notes(power);
@@ -455,7 +481,7 @@ static int note_sync(int fd)
     if (is_directory)
         sync_names(power);
     else if (name && S_ISREG(info.st_mode))
-        note_file_sync(power, name, end);
+        note_file_sync(power, name, path, info.st_size);
     unlock_notes(power);
     return 0;
 }

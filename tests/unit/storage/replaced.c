@@ -71,7 +71,6 @@ TEST(storage, the_library_of_rocksdb_calls_our_functions_instead_of_its_own)
         { ROCKSDB_NAME_OF_UPDATE_OLDEST, (void *)rocksdb_update_oldest },
         { ROCKSDB_NAME_OF_UNLINK,        (void *)rocksdb_unlink        },
         { ROCKSDB_NAME_OF_HASHES,        (void *)rocksdb_leave_unhashed},
-        { ROCKSDB_NAME_OF_FDATASYNC,     (void *)rocksdb_fdatasync     },
         { ROCKSDB_NAME_OF_FILLING,       (void *)rocksdb_fill_tables   },
     };
 
