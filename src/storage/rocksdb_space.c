@@ -6,6 +6,7 @@
  * settling rewrites a whole partition; trimming writes what is in memory to files, so that logs go.
  *
  * Threads: any. A sweep blocks its caller, not others. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,6 +18,8 @@ enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is 
 enum { ENOUGH_FF_BYTES = 32 };
 /* Fresh files that are worth a compaction, and how many times as much it may rewrite of others. */
 enum { FRESH_WORTH_BYTES = 4 << 20, SHARED_MOST = 2 };
+/* Ten seconds. */
+enum { COMPACTION_WAIT_MS = 5, COMPACTION_WAITS = 2000 };
 /* Logs that are not worth a flush: so many bytes, or that part of what the files hold. */
 enum { LOGS_SMALL_BYTES = 16 << 20, LOGS_SHARE_OF_FILES = 16 };
 
@@ -146,15 +149,27 @@ static struct file_bounds bounds_of(const rocksdb_livefiles_t *files, int i)
     return (struct file_bounds){ bytes_of(low, low_len), bytes_of(high, high_len) };
 }
 
+static bool is_of_space(const rocksdb_livefiles_t *files, int i, enum storage_space space)
+{
+    return strcmp(rocksdb_livefiles_column_family_name(files, i), rocksdb_space_names[space]) == 0;
+}
+
 static bool lies_within(const rocksdb_livefiles_t *files, int i, enum storage_space space,
                         struct file_bounds range)
 {
     const struct file_bounds bounds = bounds_of(files, i);
 
-    return strcmp(rocksdb_livefiles_column_family_name(files, i), rocksdb_space_names[space]) ==
-               0 &&
-           bytes_compare(bounds.first, range.first) >= 0 &&
+    return is_of_space(files, i, space) && bytes_compare(bounds.first, range.first) >= 0 &&
            bytes_compare(bounds.last, range.last) <= 0;
+}
+
+static bool overlaps(const rocksdb_livefiles_t *files, int i, enum storage_space space,
+                     struct file_bounds range)
+{
+    const struct file_bounds bounds = bounds_of(files, i);
+
+    return is_of_space(files, i, space) && bytes_compare(bounds.first, range.last) <= 0 &&
+           bytes_compare(bounds.last, range.first) >= 0;
 }
 
 /* The topmost files that lie within a range, and what all of them reach over. */
@@ -189,12 +204,7 @@ static uint64_t shared_bytes(const rocksdb_livefiles_t *files, enum storage_spac
     uint64_t sum = 0;
 
     for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
-        const struct file_bounds bounds = bounds_of(files, i);
-        if (strcmp(rocksdb_livefiles_column_family_name(files, i), rocksdb_space_names[space]) !=
-                0 ||
-            lies_within(files, i, space, range) ||
-            bytes_compare(bounds.first, fresh->bounds.last) > 0 ||
-            bytes_compare(bounds.last, fresh->bounds.first) < 0)
+        if (lies_within(files, i, space, range) || !overlaps(files, i, space, fresh->bounds))
             continue;
         if (rocksdb_livefiles_level(files, i) == 0)
             return UINT64_MAX;
@@ -230,17 +240,73 @@ status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes
 
 /* ---- sweeping ------------------------------------------------------------------------------------- */
 
+static bool is_compacting(struct rocksdb_storage *rocks, enum storage_space space)
+{
+    uint64_t pending = 0, running = 0;
+
+    rocksdb_property_int_cf(rocks->db, rocks->spaces[space], "rocksdb.compaction-pending",
+                            &pending);
+    rocksdb_property_int(rocks->db, "rocksdb.num-running-compactions", &running);
+    return pending > 0 || running > 0;
+}
+
+/* Not for ever: beside a load there is always something to be compacted. */
+static void wait_for_compactions(struct rocksdb_storage *rocks, enum storage_space space)
+{
+    for (int i = 0; i < COMPACTION_WAITS && is_compacting(rocks, space); i++)
+        (void)poll(NULL, 0, COMPACTION_WAIT_MS);
+}
+
+/* Files are numbered as they are made, and the number is their name. */
+static uint64_t file_number(const rocksdb_livefiles_t *files, int i)
+{
+    return strtoull(rocksdb_livefiles_name(files, i) + 1, NULL, 10);
+}
+
+static uint64_t newest_file(struct rocksdb_storage *rocks)
+{
+    const rocksdb_livefiles_t *files = rocksdb_livefiles(rocks->db);
+    uint64_t newest = 0;
+
+    for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
+        if (file_number(files, i) > newest)
+            newest = file_number(files, i);
+    }
+    rocksdb_livefiles_destroy(files);
+    return newest;
+}
+
+static bool has_file_until(struct rocksdb_storage *rocks, enum storage_space space,
+                           struct file_bounds range, uint64_t newest)
+{
+    const rocksdb_livefiles_t *files = rocksdb_livefiles(rocks->db);
+    bool is_found = false;
+
+    for (int i = 0; i < rocksdb_livefiles_count(files) && !is_found; i++)
+        is_found = file_number(files, i) <= newest && overlaps(files, i, space, range);
+    rocksdb_livefiles_destroy(files);
+    return is_found;
+}
+
+/* The flush may make one fresh file too many, so that RocksDB puts them together with what lies below by itself. Then everything
+ * has been through the sweeper, and need not be written once more: if nobody had begun with that before, as of an earlier moment. */
 static status rewrite(struct rocksdb_storage *rocks, struct row_address where, bytes start,
                       bytes end)
 {
+    const bool is_quiet = atomic_load(&rocks->sweeps_running) == 0;
     struct full_key full_start;
     struct full_key full_end;
     status s;
 
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
+    const struct file_bounds range = { full_key_bytes(&full_start), full_key_bytes(&full_end) };
     TRY_GOTO(flush_space(rocks, where.space), done);
-    s = compact_space(rocks, where.space, full_key_bytes(&full_start), full_key_bytes(&full_end));
+    const uint64_t newest = is_quiet ? newest_file(rocks) : UINT64_MAX;
+    wait_for_compactions(rocks, where.space);
+    s = has_file_until(rocks, where.space, range, newest)
+            ? compact_space(rocks, where.space, range.first, range.last)
+            : STATUS_OK;
 done:
     full_key_release(&full_start);
     full_key_release(&full_end);

@@ -268,6 +268,48 @@ TEST(storage, rocksdb_gives_the_disk_back_after_a_sweep)
     fixture_close(&f);
 }
 
+static uint64_t written_bytes(struct fixture *f)
+{
+    struct storage_usage usage;
+
+    storage_usage(f->storage, &usage);
+    return usage.written_bytes;
+}
+
+/* So many files that reach over everything, with a row at either end. */
+static void put_fresh_files(struct fixture *f, int count)
+{
+    for (int i = 0; i < count; i++) {
+        fixture_put(f, fixture_at(SPACE_ROWS), "00000000", "early");
+        fixture_put(f, fixture_at(SPACE_ROWS), "99999999", "late");
+        fixture_commit(f);
+        fixture_flush(f, SPACE_ROWS);
+    }
+}
+
+TEST(storage, rocksdb_a_sweep_writes_rows_once_however_many_fresh_files_there_are)
+{
+    enum { MOST = 3 }; /* RocksDB does not wait for more than one behind them */
+
+    for (int fresh = 0; fresh <= MOST; fresh++) {
+        struct fixture f;
+
+        fixture_open(&f, FIXTURE_ROCKSDB);
+        fill(&f, SPACE_ROWS, 4000);
+        CHECK_OK(storage_sweep(f.storage, 7, BYTES_NONE, BYTES_NONE));
+        put_fresh_files(&f, fresh);
+        fixture_put(&f, fixture_at(SPACE_ROWS), "50000000", "middle");
+        fixture_commit(&f);
+        const uint64_t before = written_bytes(&f);
+        const uint64_t once = disk_bytes(&f);
+        CHECK_OK(storage_sweep(f.storage, 7, BYTES_NONE, BYTES_NONE));
+        const uint64_t written = written_bytes(&f) - before;
+        CHECK_THAT(written < once * 15 / 10, "%d fresh files: %llu bytes written, of %llu", fresh,
+                   (unsigned long long)written, (unsigned long long)once);
+        fixture_close(&f);
+    }
+}
+
 TEST(storage, rocksdb_gives_logs_back_and_rows_that_have_just_left_them)
 {
     struct fixture f;
