@@ -6,7 +6,7 @@
  * clock, so that one that had to wait counts with its wait. A tenth of the reads ask for those who die: found before
  * the deadline, gone from it on, or the program ends. What is told: how long replies took before and behind the
  * deadline, the longest pause, what the disk holds over time, and the bytes written for each document that died, beyond
- * what the load itself writes (as much as in the seconds before). PostgreSQL's job runs at the deadline and vacuums
+ * what the load itself writes. PostgreSQL's job runs at the deadline and vacuums
  * when it has deleted; the variant with partitions drops the one that ends at the deadline.
  *
  * Each of them runs in a process of its own, so that one that fails takes nothing with it but its own figures; whoever
@@ -344,19 +344,28 @@ static void tell_seconds(const struct dying *d)
                d->slow[i].ms);
 }
 
-static double written_per_s(const struct sample *from, const struct sample *to)
+/* Half of the time more is written in these seconds, and half of the time less: what a flush or a compaction writes now and then, of
+ * the load or of those who died, does not count. */
+static double written_per_s(const struct dying *d, double from, double to)
 {
-    return to->at > from->at ? (to->written - from->written) / (to->at - from->at) : 0;
+    double rates[SAMPLES_MAX];
+    size_t count = 0;
+
+    for (size_t i = 1; i < d->sample_count; i++) {
+        const struct sample *before = &d->samples[i - 1], *sample = &d->samples[i];
+        if (before->at >= from && sample->at <= to)
+            rates[count++] = (sample->written - before->written) / (sample->at - before->at);
+    }
+    return count > 0 ? bench_median(rates, count) : 0;
 }
 
 static struct outcome outcome_of(const struct dying *d)
 {
-    /* What the load itself writes: as much as right before the deadline or in the last seconds, whichever is less, since
-     * loading or dying may not be over. */
-    const struct sample *first = sample_at(d, -0.5 * d->before_s), *middle = sample_at(d, 0);
-    const struct sample *last = &d->samples[d->sample_count - 1];
-    const double load_per_s = fmin(written_per_s(first, middle),
-                                   written_per_s(sample_at(d, last->at - 5), last));
+    /* What the load itself writes: as much as before the deadline or in the last third, whichever is less, since loading or dying may
+     * not be over. */
+    const struct sample *middle = sample_at(d, 0), *last = &d->samples[d->sample_count - 1];
+    const double load_per_s = fmin(written_per_s(d, -d->before_s, 0),
+                                   written_per_s(d, last->at * 2 / 3, last->at));
     const double stays = d->disk_staying *
                          (1 + (double)atomic_load(&d->inserts_done) / (double)d->staying);
     double longest_before = 0;
