@@ -184,6 +184,13 @@ void memory_tend_blocks(void)
         free(unwanted[i]);
 }
 
+/* ---- heaps ---------------------------------------------------------------------------------------- */
+
+void memory_tend_heaps(void)
+{
+    (void)malloc_trim(KEPT_BYTES);
+}
+
 /* ---- secrets -------------------------------------------------------------------------------------- */
 
 void *memory_take_secret(size_t size)

@@ -1,7 +1,9 @@
-/* Blocks of memory: what is given back is taken again, up to a bound, and what nobody wants goes back to the system. */
+/* Memory: blocks that are given back are taken again, up to a bound, and what nobody wants goes back to the system. */
 #include <malloc.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "tests/check.h"
@@ -72,4 +74,37 @@ TEST(memory, blocks_that_nobody_wants_for_a_while_go_back_to_the_system)
     memory_tend_blocks();
     const size_t after = allocated_bytes();
     CHECK_THAT(!is_told || before >= after + few, "%zu became %zu bytes", before, after);
+}
+
+static size_t resident_bytes(void)
+{
+    size_t all = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    CHECK(file && fscanf(file, "%zu %zu", &all, &resident) == 2);
+    fclose(file);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+TEST(memory, what_is_free_between_pieces_in_use_goes_back_to_the_system)
+{
+    enum { PIECES = 2000, SIZE = 32 << 10 };
+    static uint8_t *pieces[PIECES];
+    const size_t given = (size_t)PIECES / 2 * SIZE, first = allocated_bytes();
+
+    for (int i = 0; i < PIECES; i++) {
+        pieces[i] = memory_take(SIZE);
+        memset(pieces[i], i, SIZE);
+    }
+    const bool is_told = allocated_bytes() >= first + given; /* as above */
+    for (int i = 0; i < PIECES; i += 2)
+        memory_give(pieces[i]);
+    const size_t before = resident_bytes();
+    memory_tend_heaps();
+    const size_t after = resident_bytes();
+    CHECK_THAT(!is_told || after + given / 2 < before, "%zu became %zu bytes", before, after);
+    for (int i = 1; i < PIECES; i += 2) {
+        CHECK_EQ(pieces[i][SIZE - 1], (uint8_t)i, "");
+        memory_give(pieces[i]);
+    }
 }
