@@ -3,7 +3,7 @@
  * HTTP; ratios are of BUILD's server to the other one's. Not a part of `make bench`.
  *
  * OP=0 inserts, 1 point reads, 2 touches, 3 inserts of a thousand, 4 queries by an index (-1, the default: the first two and
- * the fourth); CONNECTIONS=n, ROUNDS=n, MS=n for each turn, DOCUMENTS=n before the start, of which all are read. MORE=n
+ * the fourth); CONNECTIONS=n, ROUNDS=n, MS=n for each turn, DOCUMENTS=n before the start, of which all are read. CACHE=n: of so many megabytes. MORE=n
  * further ones, which nobody reads, are inserted behind them: without those nearly everything counts as written lately, so that reads
  * ask RocksDB, which is seldom so where a server has been running for a while. */
 #include "bench/contest.h"
@@ -30,7 +30,7 @@ static void build_open(struct build *b, const char *program, const char *top, co
     char path[PATH_MAX + 32];
 
     snprintf(path, sizeof(path), "%s/%s", top, name);
-    b->server = bench_server_start(program, path);
+    b->server = bench_server_start_with(program, path, getenv("CACHE"));
     if (is_cosmos()) {
         rival_cosmos_begin(&b->rival, b->server.pid, b->server.port, texts);
         cosmos_sign_all(&b->rival, documents);

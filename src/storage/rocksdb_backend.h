@@ -50,8 +50,8 @@ struct log_sync {
     int (*call)(int file);       /* fdatasync() but in tests */
     /* RocksDB lets one thread have a log at a time; here tools can see it. */
     _Atomic unsigned turns;
-    size_t least_bytes;          /* of a commit whose sync goes to the thread */
-    pthread_mutex_t lock;        /* guards the next two */
+    size_t least_bytes;   /* of a commit whose sync goes to the thread */
+    pthread_mutex_t lock; /* guards the next two */
     pthread_cond_t changed;
     enum sync_stage stage;
     struct direct_log *log; /* this and the error belong to whoever has the turn by `stage` */
@@ -123,8 +123,10 @@ struct rocksdb_storage {
     _Atomic bool is_failed;          /* a write failed: no more commits */
     _Atomic uint64_t ranges_deleted; /* commits with such */
     _Atomic uint64_t rewrite_owed;   /* see rocksdb_rewrite.c; 0: nothing is */
-    _Atomic uint32_t body_gets;
-    _Atomic bool is_bodies_cache_full;
+    struct cache_filling {
+        _Atomic uint32_t gets;
+        _Atomic bool is_full;
+    } fillings[SPACE_COUNT]; /* see rocksdb_read.c */
     /* Sweeps whose context is out; 0 when closed. Also orders the owner's memory between the threads
      * of RocksDB and ours in a way that tools can see. */
     _Atomic int sweeps_running;

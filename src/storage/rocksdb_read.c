@@ -13,7 +13,7 @@
 #include "storage/rocksdb_rewrite.h"
 #include "storage/rocksdb_sync.h"
 
-/* When the cache of bodies is full, a block that comes in pushes another one out, and both cost more than to read the
+/* When a cache is full, a block that comes in pushes another one out, and both cost more than to read the
  * block. Where documents are read at random among many, none of it pays; so only one of so many gets fills the
  * cache then, and what is read often is in it soon nevertheless. */
 enum { GETS_PER_FILL = 4, GETS_PER_LOOK = 1024 };
@@ -66,14 +66,16 @@ static bool is_full(rocksdb_cache_t *cache)
 /* Does this get keep the block in the cache? */
 static bool fills_cache(struct rocksdb_storage *rocks, enum storage_space space)
 {
-    if (space != SPACE_BODIES)
-        return true;
-    uint32_t number = atomic_fetch_add_explicit(&rocks->body_gets, 1, memory_order_relaxed);
+    struct cache_filling *filling = &rocks->fillings[space];
+    const uint32_t number = atomic_fetch_add_explicit(&filling->gets, 1, memory_order_relaxed);
+
     if (number % GETS_PER_LOOK == 0)
-        atomic_store_explicit(&rocks->is_bodies_cache_full, is_full(rocks->bodies_cache),
-                              memory_order_relaxed);
+        atomic_store_explicit(
+            &filling->is_full,
+            is_full(space == SPACE_BODIES ? rocks->bodies_cache : rocks->rows_cache),
+            memory_order_relaxed);
     return number % GETS_PER_FILL == 0 ||
-           !atomic_load_explicit(&rocks->is_bodies_cache_full, memory_order_relaxed);
+           !atomic_load_explicit(&filling->is_full, memory_order_relaxed);
 }
 
 /* Most views are read from files alone. Several threads may read a view. */

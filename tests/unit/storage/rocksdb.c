@@ -226,7 +226,8 @@ TEST(storage, rocksdb_gets_the_same_rows_from_a_cache_that_is_too_small)
     /* They come from the files themselves, but for the first ones; RocksDB gets them where too many files are open. */
     struct rocksdb_storage *rocks = rocksdb_of(f.storage);
     CHECK_EQ(check_gets(&f, view, SPACE_BODIES), ROWS, "");
-    const uint32_t gets = atomic_load(&rocks->body_gets);
+    struct cache_filling *filling = &rocks->fillings[SPACE_BODIES];
+    const uint32_t gets = atomic_load(&filling->gets);
     CHECK(gets > 0 && gets < 200);
     raw_shelf_clear(&rocks->shelves[SPACE_BODIES]);
     atomic_fetch_add(&rocks->shelves[SPACE_BODIES].kept_open, 1u << 20);
@@ -234,9 +235,27 @@ TEST(storage, rocksdb_gets_the_same_rows_from_a_cache_that_is_too_small)
     CHECK_OK(storage_view_open(f.storage, &view));
     for (int i = 0; i < 3; i++)
         CHECK_EQ(check_gets(&f, view, SPACE_BODIES), ROWS, "");
-    CHECK_EQ(atomic_load(&rocks->body_gets), gets + 3 * ROWS, "");
-    CHECK(atomic_load(&rocks->is_bodies_cache_full));
+    CHECK_EQ(atomic_load(&filling->gets), gets + 3 * ROWS, "");
+    CHECK(atomic_load(&filling->is_full));
     atomic_fetch_sub(&rocks->shelves[SPACE_BODIES].kept_open, 1u << 20);
+    storage_view_close(f.storage, view);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_gets_the_same_locators_from_a_cache_that_is_too_small)
+{
+    enum { ROWS = 6000 };
+    struct fixture f;
+    struct storage_view *view;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    fill(&f, SPACE_ROWS, ROWS);
+    f.options.cache_bytes = 1 << 20; /* a third */
+    fixture_reopen(&f);
+    CHECK_OK(storage_view_open(f.storage, &view));
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(check_gets(&f, view, SPACE_ROWS), ROWS, "");
+    CHECK(atomic_load(&rocksdb_of(f.storage)->fillings[SPACE_ROWS].is_full));
     storage_view_close(f.storage, view);
     fixture_close(&f);
 }
