@@ -15,6 +15,9 @@
  * with three halves of them, and only as far as there are documents at one time: those that came and went leave their hints
  * behind, and need no more room than the living. When it is as large as it may be, hints push out each other.
  *
+ * Four buckets side by side help each other out: what finds no place in its own may stand in one of the others. While only some of
+ * the four have been parted, what those have of the others is not found.
+ *
  *     word 0   hash(24, from the 9th bit on: the bucket tells the others) lane(8) order(the upper 32 of 48 bits)
  *     word 1   order(the lower 16) seq(48); 0: empty
  *
@@ -26,10 +29,12 @@
 
 enum {
     PLACES = 4,
+    NEIGHBOURS = 4,       /* that help each other out, itself included */
     BUCKETS_MIN_BITS = 8, /* what the bits of a place leave out of the hash */
     BUCKETS_MIN = 1 << BUCKETS_MIN_BITS,
-    BUCKETS_EASY = 1 << 19, /* 32 MB, for however few documents that come and go */
-    BUCKETS_MOST = 1 << 22, /* 256 MB */
+    BUCKETS_EASY = 1 << 19,  /* 32 MB, for however few documents that come and go */
+    BUCKETS_LEAST = 1 << 20, /* 64 MB, if there are so many documents */
+    BUCKETS_MOST = 1 << 22,  /* 256 MB */
     TAG_BITS = 24,
     ORDER_BITS = 48,
     SEQ_BITS = 48,
@@ -67,8 +72,9 @@ struct hints *hints_open(size_t room_bytes)
     atomic_flag_clear(&hints->is_growing);
     atomic_store(&hints->count, BUCKETS_MIN);
     atomic_store(&hints->worth, BUCKETS_EASY);
-    hints->most = wanted < BUCKETS_EASY ? BUCKETS_EASY
-                                        : (uint32_t)(wanted < BUCKETS_MOST ? wanted : BUCKETS_MOST);
+    hints->most = wanted < BUCKETS_LEAST
+                      ? BUCKETS_LEAST
+                      : (uint32_t)(wanted < BUCKETS_MOST ? wanted : BUCKETS_MOST);
     hints->buckets = memory_take_untouched_large(hints->most * sizeof(*hints->buckets));
     if (!hints->buckets && hints->most > BUCKETS_EASY) {
         hints->most = BUCKETS_EASY;
@@ -89,9 +95,11 @@ void hints_close(struct hints *hints)
 
 void hints_expect(struct hints *hints, int64_t documents)
 {
-    if (!hints || documents / 2 <= atomic_load_explicit(&hints->worth, memory_order_relaxed))
+    const int64_t wanted = documents / 3 * 2;
+
+    if (!hints || wanted <= atomic_load_explicit(&hints->worth, memory_order_relaxed))
         return;
-    const uint32_t worth = documents / 2 < hints->most ? (uint32_t)(documents / 2) : hints->most;
+    const uint32_t worth = wanted < hints->most ? (uint32_t)wanted : hints->most;
     atomic_store_explicit(&hints->worth, worth, memory_order_relaxed);
 }
 
@@ -130,24 +138,45 @@ static uint32_t power_of(uint32_t count)
 }
 
 /* The buckets from the power of two on came last, each out of the one that lies so much before it. */
-static struct bucket *bucket_of(const struct hints *hints, uint64_t hash)
+static uint32_t bucket_at(uint32_t count, uint64_t hash)
+{
+    const uint32_t power = power_of(count);
+    const uint32_t at = (uint32_t)hash & (2 * power - 1);
+
+    return at < count ? at : at & (power - 1);
+}
+
+/* Its own bucket first, then its neighbours. NULL: there is no such neighbour yet. */
+static struct bucket *neighbour(const struct hints *hints, uint64_t hash, uint32_t number)
 {
     const uint32_t count = atomic_load_explicit(&hints->count, memory_order_relaxed);
-    const uint32_t power = power_of(count);
-    uint32_t at = (uint32_t)hash & (2 * power - 1);
+    const uint32_t at = bucket_at(count, hash) ^ number;
 
-    if (at >= count)
-        at &= power - 1;
-    return &hints->buckets[at];
+    return at < count ? &hints->buckets[at] : NULL;
 }
 
 static struct place *find_tag(const struct hints *hints, uint64_t hash)
 {
-    struct bucket *bucket = bucket_of(hints, hash);
+    const uint64_t tag = tag_of(hash);
 
-    for (int i = 0; i < PLACES; i++) {
-        if (has_tag(&bucket->places[i], tag_of(hash)))
-            return &bucket->places[i];
+    for (uint32_t n = 0; n < NEIGHBOURS; n++) {
+        struct bucket *bucket = neighbour(hints, hash, n);
+        for (int i = 0; bucket && i < PLACES; i++) {
+            if (has_tag(&bucket->places[i], tag))
+                return &bucket->places[i];
+        }
+    }
+    return NULL;
+}
+
+static struct place *find_empty(const struct hints *hints, uint64_t hash)
+{
+    for (uint32_t n = 0; n < NEIGHBOURS; n++) {
+        struct bucket *bucket = neighbour(hints, hash, n);
+        for (int i = 0; bucket && i < PLACES; i++) {
+            if (is_empty(&bucket->places[i]))
+                return &bucket->places[i];
+        }
     }
     return NULL;
 }
@@ -197,7 +226,7 @@ static bool is_narrow(const struct hints *hints)
 void hints_fetch(const struct hints *hints, uint64_t hash)
 {
     if (hints)
-        __builtin_prefetch(bucket_of(hints, hash), 1);
+        __builtin_prefetch(neighbour(hints, hash, 0), 1);
 }
 
 bool hints_find(const struct hints *hints, uint64_t hash, struct hint *out)
@@ -215,19 +244,18 @@ bool hints_find(const struct hints *hints, uint64_t hash, struct hint *out)
     return out->lane < LANE_COUNT;
 }
 
-/* The place that the same hash has already, else one that is empty, else any. */
+/* The place that the same hash has already, else one that is empty, else any of its own bucket. */
 static struct place *choose(struct hints *hints, uint64_t hash, uint64_t seq)
 {
     struct place *place = find_tag(hints, hash);
-    struct bucket *bucket = bucket_of(hints, hash);
 
-    for (int i = 0; i < PLACES && !place; i++) {
-        if (!is_empty(&bucket->places[i]))
-            continue;
-        place = &bucket->places[i];
-        atomic_fetch_add_explicit(&hints->used, 1, memory_order_relaxed);
-    }
-    return place ? place : &bucket->places[seq % PLACES];
+    if (place)
+        return place;
+    place = find_empty(hints, hash);
+    if (!place)
+        return &neighbour(hints, hash, 0)->places[seq % PLACES];
+    atomic_fetch_add_explicit(&hints->used, 1, memory_order_relaxed);
+    return place;
 }
 
 void hints_keep(struct hints *hints, uint64_t hash, const struct stamp *stamp)
