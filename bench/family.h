@@ -166,4 +166,22 @@ static inline double directory_bytes(const char *path)
     return directory_bytes_at(open(path, O_RDONLY | O_DIRECTORY));
 }
 
+/* Reads all files of a directory, so that the system has them in memory. They may go meanwhile. */
+static inline void directory_read(const char *path)
+{
+    static char room[1 << 20];
+    const struct dirent *entry;
+    DIR *directory = opendir(path);
+
+    while (directory && (entry = readdir(directory)) != NULL) {
+        const int file = openat(dirfd(directory), entry->d_name, O_RDONLY);
+        while (file >= 0 && read(file, room, sizeof(room)) > 0) {
+        }
+        if (file >= 0)
+            close(file);
+    }
+    if (directory)
+        closedir(directory);
+}
+
 #endif
