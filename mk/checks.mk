@@ -58,7 +58,7 @@ fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS)) ## fuzz every parser (MINUTES=n ove
 
 BENCH_BUILD = tools/setup run test bench && $(MAKE) $(BUILD)/mayfly $(addprefix $(BUILD)/bench/,$(BENCHES))
 
-bench: ## install what is missing, and measure; table and curves go to docs/ (LONG=1: 10 million documents too)
+bench: ## install what is missing, and measure; table and curves go to docs/ (LONG=1: all of it in full length, which takes an hour)
 	@+$(BENCH_BUILD)
 	@BUILD=$(BUILD) LONG=$(LONG) WRITE=1 bench/run
 
