@@ -18,8 +18,8 @@ enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is 
 enum { ENOUGH_FF_BYTES = 32 };
 /* Fresh files that are worth a compaction, and how many times as much it may rewrite of others. */
 enum { FRESH_WORTH_BYTES = 4 << 20, SHARED_MOST = 2 };
-/* Ten seconds. */
-enum { COMPACTION_WAIT_MS = 5, COMPACTION_WAITS = 2000 };
+/* Two seconds: longer ones are of large databases, and others wait for sweeps. */
+enum { COMPACTION_WAIT_MS = 5, COMPACTION_WAITS = 400 };
 /* Logs that are not worth a flush: so many bytes, or that part of what the files hold. */
 enum { LOGS_SMALL_BYTES = 16 << 20, LOGS_SHARE_OF_FILES = 16 };
 
@@ -250,7 +250,6 @@ static bool is_compacting(struct rocksdb_storage *rocks, enum storage_space spac
     return pending > 0 || running > 0;
 }
 
-/* Not for ever: beside a load there is always something to be compacted. */
 static void wait_for_compactions(struct rocksdb_storage *rocks, enum storage_space space)
 {
     for (int i = 0; i < COMPACTION_WAITS && is_compacting(rocks, space); i++)
@@ -303,7 +302,8 @@ static status rewrite(struct rocksdb_storage *rocks, struct row_address where, b
     const struct file_bounds range = { full_key_bytes(&full_start), full_key_bytes(&full_end) };
     TRY_GOTO(flush_space(rocks, where.space), done);
     const uint64_t newest = is_quiet ? newest_file(rocks) : UINT64_MAX;
-    wait_for_compactions(rocks, where.space);
+    if (is_quiet)
+        wait_for_compactions(rocks, where.space);
     s = has_file_until(rocks, where.space, range, newest)
             ? compact_space(rocks, where.space, range.first, range.last)
             : STATUS_OK;
