@@ -33,7 +33,7 @@ enum {
     BUCKETS_MIN_BITS = 8, /* what the bits of a place leave out of the hash */
     BUCKETS_MIN = 1 << BUCKETS_MIN_BITS,
     BUCKETS_EASY = 1 << 19,  /* 32 MB, for however few documents that come and go */
-    BUCKETS_LEAST = 1 << 20, /* 64 MB, if there are so many documents */
+    BUCKETS_LEAST = 1 << 21, /* 128 MB, if there are so many documents */
     BUCKETS_MOST = 1 << 22,  /* 256 MB */
     TAG_BITS = 24,
     ORDER_BITS = 48,

@@ -8,7 +8,7 @@
 
 struct hints;
 
-/* Owner: handle. It takes 32 MB at most, or 64, or `room_bytes` if they are more, where there are documents enough. NULL without memory. */
+/* Owner: handle. It takes 32 MB at most, or 128, or `room_bytes` if they are more, where there are documents enough. NULL without memory. */
 struct hints *hints_open(size_t room_bytes);
 void hints_close(struct hints *hints);
 /* There are so many documents in one lane, at the least. */
