@@ -344,6 +344,16 @@ static void tell_seconds(const struct dying *d)
                d->slow[i].ms);
 }
 
+/* Of each second: where 99 of 100 lie, between the median and 999 of 1,000. */
+static void draw_latency(const char *chart, const struct dying *d,
+                         const struct latency seconds[SECONDS_MAX])
+{
+    for (int s = 0; s < d->before_s + d->after_s && s < SECONDS_MAX; s++)
+        contest_point(chart, way_names[d->way], s - d->before_s,
+                      latency_at(&seconds[s], 0.99) / 1000, latency_at(&seconds[s], 0.5) / 1000,
+                      latency_at(&seconds[s], 0.999) / 1000);
+}
+
 /* Half of the time more is written in these seconds, and half of the time less: what a flush or a compaction writes now and then, of
  * the load or of those who died, does not count. */
 static double written_per_s(const struct dying *d, double from, double to)
@@ -394,9 +404,8 @@ static struct outcome outcome_of(const struct dying *d)
         o.disk_over, d->swept_after_s, d->doomed_found, d->doomed_gone);
     take_control(d, &o);
     tell_seconds(d);
-    for (int s = 0; s < d->before_s + d->after_s && s < SECONDS_MAX; s++)
-        contest_point("expiry", way_names[d->way], s - d->before_s,
-                      latency_at(&d->reads[s], 0.99) / 1000, 0, 0);
+    draw_latency("expiry", d, d->reads);
+    draw_latency("expiry-writes", d, d->writes);
     for (size_t i = 0; i < d->sample_count; i++)
         contest_point("disk", way_names[d->way], d->samples[i].at, d->samples[i].disk / 1e6, 0, 0);
     fflush(stdout);
