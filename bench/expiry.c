@@ -354,8 +354,13 @@ static void draw_latency(const char *chart, const struct dying *d,
                       latency_at(&seconds[s], 0.999) / 1000);
 }
 
-/* Half of the time more is written in these seconds, and half of the time less: what a flush or a compaction writes now and then, of
- * the load or of those who died, does not count. */
+static double mean_per_s_of(const struct sample *from, const struct sample *to)
+{
+    return to->at > from->at ? (to->written - from->written) / (to->at - from->at) : 0;
+}
+
+/* Half of the time more is written in these seconds, and half of the time less: what the load writes in bursts, by a flush, a checkpoint
+ * or a compaction, does not count, and so is charged to those who die. */
 static double written_per_s(const struct dying *d, double from, double to)
 {
     double rates[SAMPLES_MAX];
@@ -376,6 +381,8 @@ static struct outcome outcome_of(const struct dying *d)
     const struct sample *middle = sample_at(d, 0), *last = &d->samples[d->sample_count - 1];
     const double load_per_s = fmin(written_per_s(d, -d->before_s, 0),
                                    written_per_s(d, last->at * 2 / 3, last->at));
+    const double mean_per_s = fmin(mean_per_s_of(sample_at(d, -0.5 * d->before_s), middle),
+                                   mean_per_s_of(sample_at(d, last->at - 5), last));
     const double stays = d->disk_staying *
                          (1 + (double)atomic_load(&d->inserts_done) / (double)d->staying);
     double longest_before = 0;
@@ -390,6 +397,12 @@ static struct outcome outcome_of(const struct dying *d)
     o.bytes_per_document =
         (last->written - middle->written - load_per_s * (last->at - middle->at)) /
         (double)d->doomed;
+    printf("%s: %.1f bytes written per document, if the mean of five seconds tells what the load "
+           "writes (%.2f MB/s)\n",
+           way_names[d->way],
+           (last->written - middle->written - mean_per_s * (last->at - middle->at)) /
+               (double)d->doomed,
+           mean_per_s / 1e6);
     o.disk_over = last->disk / stays;
     for (size_t i = 0; i < d->sample_count && o.disk_after_s < 0; i++) {
         if (d->samples[i].at > 0 && d->samples[i].disk <= 1.1 * stays)

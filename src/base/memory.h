@@ -34,8 +34,8 @@ void *memory_take_block(void);
 void memory_give_block(void *block);
 /* Now and then: blocks that nobody has wanted since the last time go back to the system. */
 void memory_tend_blocks(void);
-/* When writers rest: what is free between pieces that are in use goes back to the system. Takes milliseconds, a part of them for each
- * heap, and who wants memory from that heap waits. */
+/* When writers rest: what is free between pieces that are in use goes back to the system. Takes milliseconds, tens of them where heaps are
+ * large, a part for each heap; who wants memory from that one waits. */
 void memory_tend_heaps(void);
 /* Zeroed memory for a few secrets that live long, in pages of its own: no core dump has it, and it goes to no swap where
  * the system allows that. NULL without memory. Giving it back overwrites it. */

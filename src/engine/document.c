@@ -138,12 +138,14 @@ status document_judge(struct storage *storage, struct storage_view *view, struct
     return STATUS_OK;
 }
 
+static bool is_cut(const struct lane_state *lane, time_ms order, uint64_t seq)
+{
+    return seq <= atomic_load(&lane->cut_seq) && order <= atomic_load(&lane->cut_upto);
+}
+
 bool collection_is_cut(const struct collection_state *state, const struct stamp *stamp)
 {
-    const struct lane_state *lane = &state->lanes[stamp->lane];
-
-    return stamp->seq <= atomic_load(&lane->cut_seq) &&
-           expiry_order(stamp) <= atomic_load(&lane->cut_upto);
+    return is_cut(&state->lanes[stamp->lane], expiry_order(stamp), stamp->seq);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------- */
@@ -247,7 +249,8 @@ static bool recall_document(struct request *request, const struct recall_questio
 }
 
 /* What a hint leads to counts if it is the document and alive; false if the locator has to be asked. Whoever has written the
- * document since has removed this body, unless it was cut off. */
+ * document since has removed this body, unless it was cut off. The mark of its lane is asked first, because a rule that takes the number of
+ * an old one removes what that has left behind and then the mark (rule_forget_cuts). */
 static bool follow_hint(struct request *request, const struct recall_question *question,
                         struct document *out)
 {
@@ -256,11 +259,11 @@ static bool follow_hint(struct request *request, const struct recall_question *q
     struct hint hint;
 
     if (!request->engine->hints || !hints_find(request->engine->hints, question->hash, &hint) ||
+        is_cut(&collection->state->lanes[hint.lane], hint.order, hint.seq) ||
         slot_read(request->storage, NULL, collection->state->partition, &hint, &out->pin, &body)
                 .code != OK)
         return false;
     if (!bytes_equal(body.key, bytes_from(question->key, 1)) ||
-        collection_is_cut(collection->state, &body.stamp) ||
         expiry_judge_document(&collection->policy, &body.stamp, body.document, request->arena,
                               request->now) != ALIVE) {
         storage_value_release(request->storage, &out->pin);

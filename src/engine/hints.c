@@ -18,7 +18,7 @@
  * Four buckets side by side help each other out: what finds no place in its own may stand in one of the others. While only some of
  * the four have been parted, what those have of the others is not found.
  *
- *     word 0   hash(24, from the 9th bit on: the bucket tells the others) lane(8) order(the upper 32 of 48 bits)
+ *     word 0   hash(24, from the 13th bit on: the bucket tells most of the others) lane(8) order(the upper 32 of 48 bits)
  *     word 1   order(the lower 16) seq(48); 0: empty
  *
  * Keeps: nothing that is found is taken for true. Threads: any; no locks. The words of a place may be those of two hints
@@ -29,8 +29,8 @@
 
 enum {
     PLACES = 4,
-    NEIGHBOURS = 4,       /* that help each other out, itself included */
-    BUCKETS_MIN_BITS = 8, /* what the bits of a place leave out of the hash */
+    NEIGHBOURS = 4,        /* that help each other out, itself included */
+    BUCKETS_MIN_BITS = 12, /* what the bits of a place leave out of the hash */
     BUCKETS_MIN = 1 << BUCKETS_MIN_BITS,
     BUCKETS_EASY = 1 << 19,  /* 32 MB, for however few documents that come and go */
     BUCKETS_LEAST = 1 << 21, /* 128 MB, if there are so many documents */
@@ -76,7 +76,7 @@ struct hints *hints_open(size_t room_bytes)
                       ? BUCKETS_LEAST
                       : (uint32_t)(wanted < BUCKETS_MOST ? wanted : BUCKETS_MOST);
     hints->buckets = memory_take_untouched_large(hints->most * sizeof(*hints->buckets));
-    if (!hints->buckets && hints->most > BUCKETS_EASY) {
+    if (!hints->buckets) {
         hints->most = BUCKETS_EASY;
         hints->buckets = memory_take_untouched_large(hints->most * sizeof(*hints->buckets));
     }

@@ -16,7 +16,7 @@
 /* A cut waits until it is worth a tombstone, or has waited long enough. */
 enum { CUT_WORTH_BYTES = 1024 * 1024, CUT_LINGER_MS = 10000 };
 enum { SWEEP_WORTH_ROWS = 100000, SETTLE_PAUSE_MS = 30000, CLEAR_AGAIN_MS = 1000 };
-enum { TRIM_PAUSE_MS = 20000, HELD_AGAIN_MS = 1000 };
+enum { TRIM_PAUSE_MS = 20000, TEND_PAUSE_MS = 1000, HELD_AGAIN_MS = 1000 };
 /* Between two passes in any case: what is due but held back by a long request is not asked for all the time. */
 enum { PAUSE_MS_MIN = 50 };
 enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8, CUT_EVERY_MS = 5000 };
@@ -415,7 +415,7 @@ status purge_yield(struct purge_pass *pass)
 }
 
 /* What was cut lies in the log too. Now and then, because what is in memory is written for it; and once more when writers
- * have stopped. What writing and compacting have left free in the heaps, a fifth of all memory, goes at the same time. */
+ * have stopped. Behind that, what writing and compacting have left free in the heaps, a fifth of all memory, goes back to the system. */
 static status trim(struct purge_pass *pass)
 {
     struct purger *purger = &pass->engine->purger;
@@ -423,13 +423,19 @@ static status trim(struct purge_pass *pass)
     const uint64_t seq = atomic_load(&pass->engine->durable_seq);
     status s = STATUS_OK;
 
-    if (seq == purger->trimmed_seq)
+    if (seq == purger->trimmed_seq) {
+        if (!purger->are_heaps_tended)
+            memory_tend_heaps();
+        purger->are_heaps_tended = true;
         return STATUS_OK;
+    }
     if (expiry_is_due(purger->next_trim_at, now)) {
         purger->trimmed_seq = seq;
+        purger->are_heaps_tended = false;
         purger->next_trim_at = int64_add_saturating(now, TRIM_PAUSE_MS);
         s = storage_trim(pass->engine->storage);
-        memory_tend_heaps();
+        pass->look_again_at = expiry_earlier(pass->look_again_at,
+                                             int64_add_saturating(now, TEND_PAUSE_MS));
     }
     pass->look_again_at = expiry_earlier(pass->look_again_at, purger->next_trim_at);
     return s;

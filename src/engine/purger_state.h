@@ -34,6 +34,7 @@ struct purger {
     time_ms next_settle_at;    /* pass_lock */
     time_ms next_trim_at;      /* pass_lock */
     uint64_t trimmed_seq;      /* pass_lock; the last write before the last trim */
+    bool are_heaps_tended;     /* pass_lock; since then */
     /* Held while the keeper is asked, for one note: whoever leaves waits for that, and not for a pass. */
     pthread_mutex_t keeper_lock;
     note_keeper *keeper;  /* keeper_lock */

@@ -8,6 +8,8 @@
  * Threads: the backend's own; reads the catalog like a quiet request. */
 #include "engine/lane.h"
 
+enum { CUTOFF_TRIES = 1000 };
+
 struct sweep_pass {
     struct request request;
     time_ms cutoff;
@@ -26,15 +28,17 @@ void engine_sweep_close(struct engine_sweep *sweep)
     memory_give(sweep);
 }
 
-/* Behind every running request. */
+/* Behind every running request. One that is just beginning tells in a moment; without it nothing would be swept. */
 static void find_cutoff(struct sweep_pass *pass)
 {
     struct engine *engine = pass->request.engine;
 
     pass->oldest_picture = request_oldest_picture(engine);
-    pass->cutoff = clock_is_leap_pending(engine->options.clock)
-                       ? INT64_MIN
-                       : request_oldest_now(engine, pass->request.now);
+    pass->cutoff = INT64_MIN;
+    for (int i = 0; i < CUTOFF_TRIES && pass->cutoff == INT64_MIN &&
+                    !clock_is_leap_pending(engine->options.clock);
+         i++)
+        pass->cutoff = request_oldest_now(engine, pass->request.now);
 }
 
 static void sweep_end(void *owner, void *context)

@@ -2,7 +2,7 @@
  *
  * Dropping a range takes whole files out of the middle of the tree at once. It only ever follows a
  * synced range delete of the same range, which covers whatever lies at the borders; alone it could
- * uncover older rows. Sweeping rewrites a range of SPACE_ROWS, all levels, through the sweeper;
+ * uncover older rows. Sweeping takes a range of SPACE_ROWS, all levels, through the sweeper;
  * settling rewrites a whole partition; trimming writes what is in memory to files, so that logs go.
  *
  * Threads: any. A sweep blocks its caller, not others. */
@@ -240,14 +240,21 @@ status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes
 
 /* ---- sweeping ------------------------------------------------------------------------------------- */
 
+static uint64_t count_running(struct rocksdb_storage *rocks)
+{
+    uint64_t running = 0;
+
+    rocksdb_property_int(rocks->db, "rocksdb.num-running-compactions", &running);
+    return running;
+}
+
 static bool is_compacting(struct rocksdb_storage *rocks, enum storage_space space)
 {
-    uint64_t pending = 0, running = 0;
+    uint64_t pending = 0;
 
     rocksdb_property_int_cf(rocks->db, rocks->spaces[space], "rocksdb.compaction-pending",
                             &pending);
-    rocksdb_property_int(rocks->db, "rocksdb.num-running-compactions", &running);
-    return pending > 0 || running > 0;
+    return pending > 0 || count_running(rocks) > 0;
 }
 
 static void wait_for_compactions(struct rocksdb_storage *rocks, enum storage_space space)
@@ -287,59 +294,69 @@ static bool has_file_until(struct rocksdb_storage *rocks, enum storage_space spa
     return is_found;
 }
 
+static status rewrite(struct rocksdb_storage *rocks, enum storage_space space,
+                      struct file_bounds range)
+{
+    TRY(flush_space(rocks, space));
+    return compact_space(rocks, space, range.first, range.last);
+}
+
 /* The flush may make one fresh file too many, so that RocksDB puts them together with what lies below by itself. Then everything
  * has been through the sweeper, and need not be written once more: if nobody had begun with that before, as of an earlier moment. */
-static status rewrite(struct rocksdb_storage *rocks, struct row_address where, bytes start,
-                      bytes end)
+static status sweep(struct rocksdb_storage *rocks, struct file_bounds range)
 {
-    const bool is_quiet = atomic_load(&rocks->sweeps_running) == 0;
-    struct full_key full_start;
-    struct full_key full_end;
+    if (count_running(rocks) > 0)
+        return rewrite(rocks, SPACE_ROWS, range);
+    TRY(flush_space(rocks, SPACE_ROWS));
+    const uint64_t newest = newest_file(rocks);
+    wait_for_compactions(rocks, SPACE_ROWS);
+    return has_file_until(rocks, SPACE_ROWS, range, newest)
+               ? compact_space(rocks, SPACE_ROWS, range.first, range.last)
+               : STATUS_OK;
+}
+
+status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    struct full_key full_start, full_end;
     status s;
 
-    full_key_make(&full_start, where.partition, start);
-    full_key_make_end(&full_end, where.partition, end);
-    const struct file_bounds range = { full_key_bytes(&full_start), full_key_bytes(&full_end) };
-    TRY_GOTO(flush_space(rocks, where.space), done);
-    const uint64_t newest = is_quiet ? newest_file(rocks) : UINT64_MAX;
-    if (is_quiet)
-        wait_for_compactions(rocks, where.space);
-    s = has_file_until(rocks, where.space, range, newest)
-            ? compact_space(rocks, where.space, range.first, range.last)
-            : STATUS_OK;
+    if (rocks->is_read_only)
+        return status_of(IO_ERROR, "the database was opened for reading only");
+    TRY(rocksdb_refuse_if_failed(rocks));
+    full_key_make(&full_start, partition, start);
+    full_key_make_end(&full_end, partition, end);
+    TRY_GOTO(sweep(rocks,
+                   (struct file_bounds){ full_key_bytes(&full_start), full_key_bytes(&full_end) }),
+             done);
+    s = remove_unused_files(rocks);
+    (void)atomic_load(&rocks->sweeps_running); /* what the sweeper did is seen by our caller */
 done:
     full_key_release(&full_start);
     full_key_release(&full_end);
     return s;
 }
 
-status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)
-{
-    struct rocksdb_storage *rocks = rocksdb_of(storage);
-    struct row_address rows = { .partition = partition, .space = SPACE_ROWS };
-
-    if (rocks->is_read_only)
-        return status_of(IO_ERROR, "the database was opened for reading only");
-    TRY(rocksdb_refuse_if_failed(rocks));
-    TRY(rewrite(rocks, rows, start, end));
-    TRY(remove_unused_files(rocks));
-    (void)atomic_load(&rocks->sweeps_running); /* what the sweeper did is seen by our caller */
-    return STATUS_OK;
-}
-
 /* All spaces are flushed, so the log that held the deleted rows goes too. */
 status rocks_settle(struct storage *storage, partition_id partition)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
+    struct full_key full_start, full_end;
+    status s;
 
     if (rocks->is_read_only)
         return status_of(IO_ERROR, "the database was opened for reading only");
     TRY(rocksdb_refuse_if_failed(rocks));
-    for (int space = 0; space < SPACE_COUNT; space++) {
-        struct row_address where = { .partition = partition, .space = (enum storage_space)space };
-        TRY(rewrite(rocks, where, BYTES_NONE, BYTES_NONE));
-    }
-    return remove_unused_files(rocks);
+    full_key_make(&full_start, partition, BYTES_NONE);
+    full_key_make_end(&full_end, partition, BYTES_NONE);
+    const struct file_bounds all = { full_key_bytes(&full_start), full_key_bytes(&full_end) };
+    for (int space = 0; space < SPACE_COUNT; space++)
+        TRY_GOTO(rewrite(rocks, (enum storage_space)space, all), done);
+    s = remove_unused_files(rocks);
+done:
+    full_key_release(&full_start);
+    full_key_release(&full_end);
+    return s;
 }
 
 /* A log stays for as long as one space has rows of it in memory only, which is long for the spaces that few bytes go to. */

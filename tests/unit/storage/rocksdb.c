@@ -315,14 +315,18 @@ TEST(storage, rocksdb_a_sweep_writes_rows_once_however_many_fresh_files_there_ar
 
         fixture_open(&f, FIXTURE_ROCKSDB);
         fill(&f, SPACE_ROWS, 4000);
+        fixture_put(&f, fixture_at(SPACE_ROWS), "00000001a", "early");
         CHECK_OK(storage_sweep(f.storage, 7, BYTES_NONE, BYTES_NONE));
         put_fresh_files(&f, fresh);
         fixture_put(&f, fixture_at(SPACE_ROWS), "50000000", "middle");
         fixture_commit(&f);
         const uint64_t before = written_bytes(&f);
         const uint64_t once = disk_bytes(&f);
+        atomic_store(&f.garbage_byte, 'e'); /* the early ones are that */
         CHECK_OK(storage_sweep(f.storage, 7, BYTES_NONE, BYTES_NONE));
         const uint64_t written = written_bytes(&f) - before;
+        CHECK_ROW(&f, NULL, fixture_at(SPACE_ROWS), "00000001a", NULL);
+        CHECK_ROW(&f, NULL, fixture_at(SPACE_ROWS), "50000000", "middle");
         CHECK_THAT(written < once * 15 / 10, "%d fresh files: %llu bytes written, of %llu", fresh,
                    (unsigned long long)written, (unsigned long long)once);
         fixture_close(&f);
