@@ -18,9 +18,11 @@
  *
  * A log is put off once in a commit; where a commit syncs another one, too, that is done at once, by the committing thread.
  *
- * A sync that fails. RocksDB would show the rows nevertheless, because it takes the log for synced. So before it does, a snapshot of what was
- * shown until then is taken, and from there on everybody reads that one: see sync_sound_state(). The commit is answered like any other that has
- * failed (rocksdb_write.c), nothing more is written, and nothing is copied or rewritten, because RocksDB would take the log for what it is not.
+ * A sync that fails. RocksDB is told that the tables could not be filled. That stops it: it writes no more and flushes nothing, and so does not
+ * note down how long it takes a log for that was never written, which would keep the database from being opened again. But it shows the rows
+ * nevertheless. So before it does, a snapshot of what was shown until then is taken, and from there on everybody reads that one: see
+ * sync_sound_state(). The commit is answered like any other that has failed (rocksdb_write.c), and nothing is copied or rewritten, because
+ * RocksDB would take the log for what it is not.
  *
  * Keeps: what is shown is on the disk.
  * Threads: `lock` guards what the two threads tell each other; the rest of `sync` is the committing thread's, but for the sound state, which
@@ -170,12 +172,16 @@ static void wait_until_synced(struct rocksdb_storage *rocks)
 }
 
 /* What RocksDB syncs from here on is not the log of this commit. */
-void rocksdb_rows_are_in(void)
+int rocksdb_rows_are_in(void)
 {
+    struct rocksdb_storage *rocks = committing;
+
     atomic_store(&is_filling_told, true);
-    if (committing != NULL)
-        wait_until_synced(committing);
+    if (rocks == NULL)
+        return 0;
+    wait_until_synced(rocks);
     committing = NULL;
+    return rocks->sync.error;
 }
 
 int sync_commit_end(struct rocksdb_storage *rocks)

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "storage/rocksdb_replaced.h"
@@ -185,6 +187,26 @@ static void check_shows_only_what_is_sound(struct fixture *f)
     storage_view_close(f->storage, view);
 }
 
+static bool is_flushed(struct fixture *f, enum storage_space space)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *error = NULL;
+
+    rocksdb_flush_cf(rocks->db, options, rocks->spaces[space], &error);
+    rocksdb_flushoptions_destroy(options);
+    const bool is_done = error == NULL;
+    rocksdb_free(error);
+    return is_done;
+}
+
+/* RocksDB would note down how long it takes the log for. */
+static void check_is_not_flushed(struct fixture *f)
+{
+    CHECK(!is_flushed(f, SPACE_ROWS));
+    CHECK(!is_flushed(f, SPACE_BODIES));
+}
+
 /* Where tables are filled after the sync, it is RocksDB that refuses. */
 static void check_failing_commit(unsigned rows)
 {
@@ -205,12 +227,11 @@ static void check_failing_commit(unsigned rows)
     check_shows_only_what_is_sound(&f);
     fixture_put(&f, fixture_at(SPACE_ROWS), "later", "1");
     CHECK_CODE(commit(&f), IO_ERROR);
-    if (is_replaced()) {
+    if (is_replaced())
         check_is_left_alone(&f);
-        fixture_flush(&f, SPACE_ROWS);
-        fixture_flush(&f, SPACE_BODIES);
+    check_is_not_flushed(&f);
+    if (is_replaced())
         check_shows_only_what_is_sound(&f);
-    }
     fixture_reopen(&f);
     CHECK(is_there(&f, SPACE_ROWS, "new00000")); /* it had reached the file after all */
     fixture_close(&f);
@@ -238,6 +259,63 @@ TEST(storage, rocksdb_a_view_from_before_a_failed_sync_goes_on_showing_what_it_d
     CHECK_SCAN(&f, view, fixture_at(SPACE_ROWS), "", "", false, "old=1");
     storage_view_close(f.storage, view);
     fixture_close(&f);
+}
+
+/* ---- a log that cannot be written --------------------------------------------------------------------- */
+
+/* No file may be longer than this: a disk that is full. */
+static void limit_files(rlim_t most)
+{
+    struct rlimit limit;
+
+    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0, "");
+    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0, "");
+}
+
+static void check_has_what_was_promised(struct fixture *f)
+{
+    CHECK(is_there(f, SPACE_META, "first"));
+    CHECK(is_there(f, SPACE_ROWS, "old00000"));
+    CHECK(is_there(f, SPACE_ROWS, "old00399"));
+    fixture_put(f, fixture_at(SPACE_ROWS), "later", "1");
+    fixture_commit(f);
+    fixture_flush(f, SPACE_ROWS);
+}
+
+/* So long files may be, which is too little for the log with the last commit, and enough for everything else. */
+static void check_opens_again(unsigned rows, rlim_t limit_bytes)
+{
+    char copy[256];
+    struct fixture f, image;
+
+    open_watched(&f, fdatasync);
+    put_rows(&f, SPACE_ROWS, "old", ROWS);
+    CHECK_OK(commit(&f));
+    put_rows(&f, SPACE_ROWS, "new", rows);
+    limit_files(limit_bytes);
+    CHECK_CODE(commit(&f), UNKNOWN_RESULT);
+    check_is_not_flushed(&f);
+    limit_files(RLIM_INFINITY);
+    check_temp_dir(copy, sizeof(copy));
+    fixture_copy_files(f.path, copy);
+    fixture_open_image(&image, copy, f.log);
+    CHECK(!is_there(&image, SPACE_ROWS, "new00000"));
+    check_has_what_was_promised(&image);
+    fixture_close(&image);
+    fixture_reopen(&f);
+    check_has_what_was_promised(&f);
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_a_database_whose_log_could_not_be_written_opens_again_with_all_it_promised)
+{
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+
+    check_opens_again(FEW_ROWS, 128 << 10);
+    check_opens_again(ROWS, 128 << 10);
+    check_opens_again(4 * ROWS, 512 << 10); /* a part of it gets there */
+    signal(SIGXFSZ, before);
 }
 
 /* ---- a commit that begins another log ------------------------------------------------------------------ */
