@@ -16,6 +16,10 @@
  *
  * A file that may be back must be whole then: who changes one in a directory below before its move was synced is stopped.
  *
+ * A log may have zeros behind its end, to be written over, so its length does not say what a sync was for. What pwrite() puts there does;
+ * a write that was begun (io_submit) counts, and is done at all, only when it is waited for (io_getevents), because until then a
+ * sync need not be for it. The kernel itself would end it even for a process that was killed.
+ *
  * What it cannot do: undo bytes that were written over synced ones in the directory itself, unless those were zeros ahead of
  * the writer.
  *
@@ -34,9 +38,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/aio_abi.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,6 +51,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -52,6 +59,8 @@ enum {
     FILES_MAX = 4096,
     NAME_BYTES = 64,
     SECTOR_BYTES = 512,
+    /* So many zeros a commit may end with, and few next ones are that short. */
+    OWN_ZEROS_MAX = 64,
     /* Files with overwritten bytes, and in what pieces those are as before. */
     OVERWRITTEN_MAX = 64,
     PIECE_BYTES = 64 << 10,
@@ -61,6 +70,7 @@ enum {
 struct note {
     char name[NAME_BYTES]; /* empty: free */
     off_t synced_bytes;
+    off_t written_bytes; /* of a log, zeros behind its end aside */
     bool is_name_synced;
     /* Something stood under this name when the directory was last synced and is not there any more: it is kept in
      * the side directory under the same name. */
@@ -273,11 +283,13 @@ static void sync_names(struct power *power)
 static void note_rename(struct power *power, const char *old, const char *fresh)
 {
     struct note *note = find_note(power, old, false);
-    const off_t synced_bytes = note ? note->synced_bytes : 0;
+    const off_t synced_bytes = note ? note->synced_bytes : 0,
+                written_bytes = note ? note->written_bytes : 0;
 
     keep(power, fresh);
     struct note *target = find_note(power, fresh, true);
     target->synced_bytes = synced_bytes;
+    target->written_bytes = written_bytes;
     if (!target->is_kept)
         target->is_name_synced = false;
     if (note && note != target && !note->is_name_synced)
@@ -303,7 +315,7 @@ static void note_move_in(struct power *power, const char *fresh, const char *pat
 
     keep(power, fresh);
     note = find_note(power, fresh, true);
-    note->synced_bytes = 0;
+    note->synced_bytes = note->written_bytes = 0;
     if (!note->is_kept)
         note->is_name_synced = false;
     note->is_moved_in = true;
@@ -422,38 +434,17 @@ static void end_if_wanted(struct power *power)
         kill(getpid(), SIGKILL);
 }
 
-static bool is_all_zeros(const char *data, ssize_t len)
+static bool is_log(const char *name)
 {
-    return len <= 0 || (data[0] == '\0' && memcmp(data, data + 1, (size_t)len - 1) == 0);
+    const size_t len = strlen(name);
+
+    return len > 4 && strcmp(name + len - 4, ".log") == 0;
 }
 
-/* A log may have zeros behind its end, to be written over, which count for nothing. Nobody writes so many by themselves. */
-static off_t end_of_log(const char *path, off_t from)
-{
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    char piece[PIECE_BYTES];
-    off_t at = from / SECTOR_BYTES * SECTOR_BYTES, end = from;
-    ssize_t len;
-
-    while (file >= 0 && !is_all_zeros(piece, len = pread(file, piece, sizeof(piece), at))) {
-        for (ssize_t i = 0; i < len; i += SECTOR_BYTES) {
-            const ssize_t rest = len - i;
-            if (!is_all_zeros(piece + i, rest < SECTOR_BYTES ? rest : SECTOR_BYTES))
-                end = at + (rest < SECTOR_BYTES ? len : i + SECTOR_BYTES);
-        }
-        at += len;
-    }
-    if (file >= 0)
-        close(file);
-    return end;
-}
-
-static void note_file_sync(struct power *power, const char *name, const char *path, off_t size)
+static void note_file_sync(struct power *power, const char *name, off_t size)
 {
     struct note *note = find_note(power, name, true);
-    const size_t len = strlen(name);
-    const bool is_log = len > 4 && strcmp(name + len - 4, ".log") == 0;
-    const off_t end = is_log ? end_of_log(path, note->synced_bytes) : size;
+    const off_t end = is_log(name) && note->written_bytes < size ? note->written_bytes : size;
 
     if (note->synced_bytes < end)
         note->synced_bytes = end;
@@ -481,7 +472,7 @@ static int note_sync(int fd)
     if (is_directory)
         sync_names(power);
     else if (name && S_ISREG(info.st_mode))
-        note_file_sync(power, name, path, info.st_size);
+        note_file_sync(power, name, info.st_size);
     unlock_notes(power);
     return 0;
 }
@@ -506,10 +497,70 @@ int sync_file_range(int fd, off_t at, off_t size, unsigned flags)
     return 0;
 }
 
+/* What is written may end with zeros that are not for filling up. */
+static void note_write(int fd, const char *from, off_t size, off_t at)
+{
+    struct power *power = shared();
+    char path[PATH_MAX];
+
+    while (size > 0 && from[size - 1] == '\0')
+        size--;
+    if (size <= 0 || power->directory[0] == '\0' || !path_of_file(fd, path))
+        return;
+    const off_t end = at + size + OWN_ZEROS_MAX;
+    const char *name = name_inside(power, path);
+    if (!name || !is_log(name))
+        return;
+    lock_notes(power);
+    struct note *note = find_note(power, name, true);
+    if (note->written_bytes < end)
+        note->written_bytes = end;
+    unlock_notes(power);
+}
+
 ssize_t pwrite(int fd, const void *from, size_t size, off_t at)
 {
     note_change(fd, true);
-    return really_pwrite(fd, from, size, at);
+    const ssize_t len = really_pwrite(fd, from, size, at);
+    note_write(fd, from, len, at);
+    return len;
+}
+
+/* By the thread that has begun it, before it begins another. */
+static long end_begun(struct iocb *begun, struct io_event *out)
+{
+    if (begun->aio_nbytes == 0)
+        abort();
+    const ssize_t len = pwrite((int)begun->aio_fildes,
+                               (const void *)(uintptr_t)begun->aio_buf, /* as the kernel is told */
+                               (size_t)begun->aio_nbytes, (off_t)begun->aio_offset);
+    out->res = len >= 0 ? len : -errno;
+    begun->aio_nbytes = 0;
+    return 1;
+}
+
+/* Programs and the C library use it for what has no function of its own. */
+long syscall(long number, ...)
+{
+    enum { ARGUMENTS = 6 };
+    long (*call)(long, ...) = (long (*)(long, ...))real("syscall");
+    static _Thread_local struct iocb begun;
+    long arguments[ARGUMENTS];
+    va_list list;
+
+    va_start(list, number);
+    for (int i = 0; i < ARGUMENTS; i++)
+        arguments[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_io_getevents)
+        return end_begun(&begun, (struct io_event *)arguments[3]);
+    if (number != SYS_io_submit)
+        return call(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+                    arguments[5]);
+    if (begun.aio_nbytes != 0)
+        abort();
+    begun = **(struct iocb **)arguments[2];
+    return 1;
 }
 
 int ftruncate(int fd, off_t size)
