@@ -25,6 +25,7 @@
 #ifndef STORAGE_ROCKSDB_BACKEND_H
 #define STORAGE_ROCKSDB_BACKEND_H
 
+#include <linux/aio_abi.h>
 #include <pthread.h>
 #include <rocksdb/c.h>
 #include <stdatomic.h>
@@ -50,8 +51,9 @@ struct log_sync {
     int (*call)(int file);       /* fdatasync() but in tests */
     /* RocksDB lets one thread have a log at a time; here tools can see it. */
     _Atomic unsigned turns;
-    size_t least_bytes;   /* of a commit whose sync goes to the thread */
-    pthread_mutex_t lock; /* guards the next two */
+    aio_context_t context; /* the committing thread's, see rocksdb_direct.c */
+    size_t least_bytes;    /* of a commit whose sync goes to the thread */
+    pthread_mutex_t lock;  /* guards the next two */
     pthread_cond_t changed;
     enum sync_stage stage;
     struct direct_log *log; /* this and the error belong to whoever has the turn by `stage` */

@@ -47,8 +47,8 @@ struct direct_log {
     uint64_t begin; /* where the memory lies in the file */
     uint8_t *memory;
     size_t room;
-    size_t len, whole_len; /* up to the end; and with the zeros, while it is written */
-    aio_context_t context; /* 0: writing cannot be begun without waiting */
+    size_t len, whole_len;  /* up to the end; and with the zeros, while it is written */
+    aio_context_t *context; /* the owner's; 0: writing cannot be begun without waiting */
     bool is_begun;
     struct iocb request;
 };
@@ -62,7 +62,7 @@ static void release(struct direct_log *log)
     memory_give(log);
 }
 
-struct direct_log *direct_open(const char *path, bool is_spare)
+struct direct_log *direct_open(const char *path, bool is_spare, aio_context_t *context)
 {
     const size_t size = strlen(path) + 1;
     struct direct_log *log = memory_take_zeroed(1, sizeof(*log));
@@ -74,6 +74,7 @@ struct direct_log *direct_open(const char *path, bool is_spare)
     }
     memcpy(log->path, path, size);
     log->is_spare = is_spare;
+    log->context = context;
     log->file = open(path, O_RDWR | O_CLOEXEC);
     if (log->file >= 0)
         return log;
@@ -99,8 +100,6 @@ int direct_close(struct direct_log *log)
 {
     int error = direct_write(log);
 
-    if (log->context != 0)
-        (void)syscall(SYS_io_destroy, log->context);
     if (error == 0)
         error = cut_zeros(log);
     if (close(log->file) != 0 && error == 0)
@@ -121,7 +120,7 @@ int direct_file(const struct direct_log *log)
 
 /* ---- memory ----------------------------------------------------------------------------------------- */
 
-static size_t whole(size_t len, size_t block)
+static uint64_t whole(uint64_t len, size_t block)
 {
     return (len + block - 1) / block * block;
 }
@@ -188,8 +187,8 @@ static void choose_way(struct direct_log *log)
         return;
     if (!begin_direct(log))
         (void)give_up_direct(log);
-    else if (syscall(SYS_io_setup, 1, &log->context) != 0)
-        log->context = 0;
+    else if (*log->context == 0 && syscall(SYS_io_setup, 1, log->context) != 0)
+        *log->context = 0;
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------- */
@@ -235,14 +234,13 @@ int direct_append(struct direct_log *log, const void *data, size_t len, bool may
 /* How much is written, zeros included. */
 static size_t fill_up(struct direct_log *log)
 {
-    size_t len = whole(log->len, BLOCK_BYTES);
+    size_t len = (size_t)whole(log->len, BLOCK_BYTES);
     struct stat about;
 
     if (log->begin + len > log->known_bytes && fstat(log->file, &about) == 0)
         log->known_bytes = (uint64_t)about.st_size;
     if (log->begin + len > log->known_bytes) {
-        len = (size_t)((log->end + LOG_BLOCK_BYTES - 1) / LOG_BLOCK_BYTES * LOG_BLOCK_BYTES -
-                       log->begin);
+        len = (size_t)(whole(log->end, LOG_BLOCK_BYTES) - log->begin);
         log->known_bytes = log->begin + len;
     }
     ASSERT(len <= log->room);
@@ -258,7 +256,7 @@ void direct_begin(struct direct_log *log)
     ASSERT(!log->is_begun);
     if (!log->is_direct)
         (void)sync_file_range(log->file, 0, 0, SYNC_FILE_RANGE_WRITE);
-    if (!log->has_new || log->context == 0)
+    if (!log->has_new || *log->context == 0)
         return;
     log->whole_len = fill_up(log);
     *request = (struct iocb){ .aio_lio_opcode = IOCB_CMD_PWRITE,
@@ -266,19 +264,28 @@ void direct_begin(struct direct_log *log)
                               .aio_buf = (uint64_t)(uintptr_t)log->memory,
                               .aio_nbytes = log->whole_len,
                               .aio_offset = (int64_t)log->begin };
-    log->is_begun = syscall(SYS_io_submit, log->context, 1, &request) == 1;
+    log->is_begun = syscall(SYS_io_submit, *log->context, 1, &request) == 1;
 }
 
-/* How much of it the disk has taken: 0 also if it did not want to. */
+void direct_end(aio_context_t *context)
+{
+    if (*context != 0)
+        (void)syscall(SYS_io_destroy, *context);
+    *context = 0;
+}
+
+/* How much of it the disk has taken: 0 also if it did not want to. Where it is not known whether it still takes it, the end waits. */
 static size_t wait_for_begun(struct direct_log *log)
 {
     struct io_event event = { 0 };
     long count;
 
     do {
-        count = syscall(SYS_io_getevents, log->context, 1, 1, &event, NULL);
+        count = syscall(SYS_io_getevents, *log->context, 1, 1, &event, NULL);
     } while (count < 0 && errno == EINTR);
     log->is_begun = false;
+    if (count != 1)
+        direct_end(log->context);
     return count == 1 && event.res > 0 ? (size_t)event.res : 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef STORAGE_ROCKSDB_DIRECT_H
 #define STORAGE_ROCKSDB_DIRECT_H
 
+#include <linux/aio_abi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +16,11 @@ struct direct_log;
 /* What goes through the system's cache at the beginning of a log, so that a small one has no zeros behind its end. */
 enum { DIRECT_FROM_BYTES = 64 << 10 };
 
-/* A log that is there and empty, or a spare one, which has nothing but zeros in it. Owner: handle. NULL: errno says why. */
-struct direct_log *direct_open(const char *path, bool is_spare);
+/* A log that is there and empty, or a spare one, which has nothing but zeros in it. Owner: handle. NULL: errno says why.
+ * The context is that of one log behind the other, which begin to write by it: 0 until one does, and as long as the logs. */
+struct direct_log *direct_open(const char *path, bool is_spare, aio_context_t *context);
+/* Of a context: waits for what was begun, and some hundredths of a second more. It is 0 then, and may be used again. */
+void direct_end(aio_context_t *context);
 /* Cuts off what lies behind the end, if the log still has its name. 0 or an errno; the handle is gone in any case. */
 int direct_close(struct direct_log *log);
 

@@ -110,6 +110,7 @@ void sync_end(struct rocksdb_storage *rocks)
         tell(sync, SYNC_ENDS);
         pthread_join(sync->thread, NULL);
     }
+    direct_end(&sync->context);
     if (sound != NULL) {
         rocksdb_readoptions_destroy(sound->options);
         rocksdb_release_snapshot(rocks->db, sound->snapshot);
@@ -201,7 +202,7 @@ static void take_turn(struct rocksdb_storage *rocks)
 
 struct direct_log *sync_log_open(struct rocksdb_storage *rocks, const char *path, bool is_spare)
 {
-    struct direct_log *log = direct_open(path, is_spare);
+    struct direct_log *log = direct_open(path, is_spare, &rocks->sync.context);
 
     take_turn(rocks);
     return log;

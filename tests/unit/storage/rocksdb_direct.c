@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -17,6 +18,7 @@ enum { BYTES_MAX = 6 << 20, SPARE_BYTES = 1 << 20, STEPS = 120 };
 struct played {
     char directory[64], path[96];
     struct direct_log *log;
+    aio_context_t context;
     uint8_t *wanted, *found;
     size_t len;
     bool may_begin;
@@ -31,7 +33,8 @@ static void play_begin(struct played *p, const char *top, bool is_spare)
     CHECK(file >= 0);
     CHECK(!is_spare || log_write_zeros(file, 0, SPARE_BYTES));
     close(file);
-    p->log = direct_open(p->path, is_spare);
+    p->context = 0;
+    p->log = direct_open(p->path, is_spare, &p->context);
     CHECK(p->log != NULL);
     p->wanted = memory_take(BYTES_MAX);
     p->found = memory_take(BYTES_MAX);
@@ -42,6 +45,7 @@ static void play_begin(struct played *p, const char *top, bool is_spare)
 
 static void play_end(struct played *p)
 {
+    direct_end(&p->context);
     unlink(p->path);
     rmdir(p->directory);
     memory_give(p->wanted);
@@ -201,6 +205,33 @@ TEST(storage, rocksdb_a_log_that_was_removed_is_left_as_it_is_when_it_is_closed)
     CHECK_EQ(stat(away, &about), 0, "");
     CHECK_EQ(about.st_size, SPARE_BYTES, "");
     CHECK_EQ(rename(away, p.path), 0, "");
+    play_end(&p);
+}
+
+/* A context that the system does not know any more, but we do. */
+static void lose_context(struct played *p)
+{
+    CHECK(p->context != 0);
+    CHECK_EQ(syscall(SYS_io_destroy, p->context), 0, "");
+}
+
+TEST(storage, rocksdb_a_write_that_cannot_be_waited_for_is_over_before_it_is_repeated)
+{
+    struct random random = random_seeded(1);
+    struct played p;
+
+    play_begin(&p, "/tmp", true);
+    append(&p, &random, 5000);
+    direct_begin(p.log);
+    lose_context(&p);
+    CHECK_EQ(direct_write(p.log), 0, "");
+    CHECK_EQ(p.context, 0, "the end of a context is what waits");
+    check_file(&p);
+    append(&p, &random, 5000);
+    direct_begin(p.log);
+    CHECK_EQ(direct_write(p.log), 0, "");
+    check_file(&p);
+    CHECK_EQ(direct_close(p.log), 0, "");
     play_end(&p);
 }
 

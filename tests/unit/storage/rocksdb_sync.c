@@ -442,7 +442,7 @@ TEST(storage,
     char path[sizeof(f.path) + 8];
     snprintf(path, sizeof(path), "%s/0.log", f.path);
     close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    struct direct_log *log = direct_open(path, false);
+    struct direct_log *log = direct_open(path, false, &rocks->sync.context);
     CHECK(log != NULL);
     rocksdb_rows_are_in(); /* as if tables had been filled through us */
     for (int i = 1; i <= 100; i++) {
