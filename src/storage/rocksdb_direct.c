@@ -239,10 +239,8 @@ static size_t fill_up(struct direct_log *log)
 
     if (log->begin + len > log->known_bytes && fstat(log->file, &about) == 0)
         log->known_bytes = (uint64_t)about.st_size;
-    if (log->begin + len > log->known_bytes) {
+    if (log->begin + len > log->known_bytes)
         len = (size_t)(whole(log->end, LOG_BLOCK_BYTES) - log->begin);
-        log->known_bytes = log->begin + len;
-    }
     ASSERT(len <= log->room);
     memset(log->memory + log->len, 0, len - log->len);
     return len;
@@ -314,7 +312,10 @@ int direct_write(struct direct_log *log)
     else
         log->whole_len = fill_up(log);
     const int error = write_at(log, log->memory + done, log->whole_len - done, log->begin + done);
-    if (error == 0)
-        forget_written(log);
-    return error;
+    if (error != 0)
+        return error;
+    if (log->known_bytes < log->begin + log->whole_len)
+        log->known_bytes = log->begin + log->whole_len;
+    forget_written(log);
+    return 0;
 }

@@ -215,6 +215,23 @@ static void lose_context(struct played *p)
     CHECK_EQ(syscall(SYS_io_destroy, p->context), 0, "");
 }
 
+TEST(storage, rocksdb_a_log_whose_write_could_not_be_begun_has_zeros_up_to_the_end_of_a_block)
+{
+    struct random random = random_seeded(1);
+    struct played p;
+
+    play_begin(&p, "/tmp", false);
+    append(&p, &random, DIRECT_FROM_BYTES);
+    append(&p, &random, 5000);
+    lose_context(&p);
+    direct_begin(p.log);
+    CHECK_EQ(direct_write(p.log), 0, "");
+    CHECK_EQ(read_file(&p) % LOG_BLOCK_BYTES, 0, "");
+    check_file(&p);
+    CHECK_EQ(direct_close(p.log), 0, "");
+    play_end(&p);
+}
+
 TEST(storage, rocksdb_a_write_that_cannot_be_waited_for_is_over_before_it_is_repeated)
 {
     struct random random = random_seeded(1);
