@@ -4,7 +4,7 @@
  * file system knows about it, so the sync has to write that too, and commit the journal if there is one: half of the
  * time or more. So the committing thread writes zeros behind the end of the log, a stretch
  * at a time; the commits that follow overwrite them, and their syncs write these bytes and nothing else. RocksDB's
- * reader takes zeros for nothing, and RocksDB cuts them off when it is done with a log.
+ * reader takes zeros for nothing, and they are cut off when a log is closed (rocksdb_direct.c).
  *
  * The price: what goes through the log is written twice, the first time as zeros, and one commit of a few hundred
  * waits for a whole stretch. A log that was killed in the middle of a write has zeros behind its last bytes instead
@@ -56,7 +56,7 @@ static void prepare(struct rocksdb_storage *rocks, size_t size)
     }
     rocks->ahead_left = 0;
     /* What is longer than a stretch would wait for both. */
-    if (rocks->copies_running > 0 || needed >= STRETCH_BYTES / 2)
+    if (atomic_load(&rocks->copies_running) > 0 || needed >= STRETCH_BYTES / 2)
         return;
     /* Not kept open: what RocksDB deletes would stay on the disk for as long as somebody has it open. */
     const int file = log_open_newest(rocks->path, O_WRONLY);
@@ -83,13 +83,13 @@ void ahead_committed(struct rocksdb_storage *rocks)
 
 bool ahead_is_free(const struct rocksdb_storage *rocks)
 {
-    return rocks->copies_running == 0;
+    return atomic_load(&rocks->copies_running) == 0;
 }
 
 void ahead_pause(struct rocksdb_storage *rocks)
 {
     pthread_mutex_lock(&rocks->ahead_lock);
-    rocks->copies_running++;
+    atomic_fetch_add(&rocks->copies_running, 1);
     spares_pause(rocks);
     pthread_mutex_unlock(&rocks->ahead_lock);
 }
@@ -97,7 +97,7 @@ void ahead_pause(struct rocksdb_storage *rocks)
 void ahead_resume(struct rocksdb_storage *rocks)
 {
     pthread_mutex_lock(&rocks->ahead_lock);
-    rocks->copies_running--;
+    atomic_fetch_sub(&rocks->copies_running, 1);
     spares_resume(rocks);
     pthread_mutex_unlock(&rocks->ahead_lock);
 }

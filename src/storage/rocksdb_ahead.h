@@ -16,7 +16,7 @@ void ahead_resume(struct rocksdb_storage *rocks);
 void ahead_begin(struct rocksdb_storage *rocks);
 void ahead_end(struct rocksdb_storage *rocks);
 
-/* Whether there may be zeros behind the end of the log. The committing thread's. */
+/* Whether there may be zeros behind the end of the log; for whoever writes one, also of a copy. */
 bool ahead_is_free(const struct rocksdb_storage *rocks);
 
 #endif

@@ -47,8 +47,8 @@ enum sync_stage { SYNC_IDLE, SYNC_ASKED, SYNC_DONE, SYNC_ENDS };
 struct log_sync {
     pthread_t thread;
     bool has_thread;
-    bool is_under_way, is_aside; /* of this commit; the second: on the thread */
-    int (*call)(int file);       /* fdatasync() but in tests */
+    bool is_aside;         /* this commit's is on the thread */
+    int (*call)(int file); /* fdatasync() but in tests */
     /* RocksDB lets one thread have a log at a time; here tools can see it. */
     _Atomic unsigned turns;
     aio_context_t context; /* the committing thread's, see rocksdb_direct.c */
@@ -56,8 +56,8 @@ struct log_sync {
     pthread_mutex_t lock;  /* guards the next two */
     pthread_cond_t changed;
     enum sync_stage stage;
-    struct direct_log *log; /* this and the error belong to whoever has the turn by `stage` */
-    int error;
+    _Atomic(struct direct_log *) log; /* the one whose sync is put off, or NULL */
+    int error;                        /* it is whoever's turn it is by `stage` */
     struct sound_state sound_state;
     _Atomic(const struct sound_state *) sound; /* NULL until a sync fails */
 };
@@ -108,7 +108,7 @@ struct rocksdb_storage {
     _Atomic int64_t ahead_in_new_log;
     /* Held by the committing thread from the zeros to the end of the commit that they are for. */
     pthread_mutex_t ahead_lock;
-    int copies_running; /* ahead_lock; no zeros meanwhile */
+    _Atomic int copies_running; /* changes under ahead_lock; no zeros meanwhile */
     struct log_sync sync;
     struct log_spares spares;
     /* What RocksDB makes files with, see rocksdb_disk.cc. */

@@ -10,8 +10,6 @@
 #include <rocksdb/file_system.h>
 #include <rocksdb/options.h>
 
-#include "storage/rocksdb_direct.h"
-
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -68,13 +66,16 @@ class log_file final : public rocksdb::FSWritableFile
     {
         return status_of(sync_log(rocks, log));
     }
+    /* A checkpoint syncs the log in use on a thread of its own, and RocksDB asks before whether that may be done beside a write. A log of
+     * ours has one thread at a time; yet it never comes to that, because all our writes are synced: RocksDB lets nobody else sync a log from
+     * before such a write until its rows are in, and such a write waits for whoever does. */
     bool IsSyncThreadSafe() const override
     {
         return true;
     }
     uint64_t GetFileSize(const options &, debug *) override
     {
-        return direct_bytes(log);
+        return sync_log_bytes(rocks, log);
     }
     rocksdb::IOStatus Close(const options &, debug *) override
     {

@@ -5,6 +5,7 @@
 #include <rocksdb/c.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,12 +19,13 @@ struct rocksdb_disk *rocksdb_disk_choose(rocksdb_options_t *options, struct rock
 void rocksdb_disk_release(struct rocksdb_disk *disk);
 
 /* What RocksDB does with a log (rocksdb_sync.c): the path is that of one that was just made, or of a spare one. NULL: errno says
- * why; the numbers are 0 or an errno. */
+ * why; the numbers are 0 or an errno, but for how long the log is. */
 struct direct_log;
 struct direct_log *sync_log_open(struct rocksdb_storage *rocks, const char *path, bool is_spare);
 int sync_log_append(struct rocksdb_storage *rocks, struct direct_log *log, const void *data,
                     size_t len);
 int sync_log(struct rocksdb_storage *rocks, struct direct_log *log);
+uint64_t sync_log_bytes(struct rocksdb_storage *rocks, const struct direct_log *log);
 int sync_log_close(struct rocksdb_storage *rocks, struct direct_log *log);
 
 /* What it asks when a log begins (rocksdb_spare.c). From `begin` to `end`, which follows in any case,

@@ -67,7 +67,7 @@ static void *run(void *argument)
             continue;
         }
         pthread_mutex_unlock(&sync->lock);
-        const int error = write_and_sync(sync, sync->log);
+        const int error = write_and_sync(sync, atomic_load(&sync->log));
         pthread_mutex_lock(&sync->lock);
         sync->error = error;
         sync->stage = SYNC_DONE;
@@ -159,15 +159,16 @@ static void wait_for_thread(struct log_sync *sync)
 static void wait_until_synced(struct rocksdb_storage *rocks)
 {
     struct log_sync *sync = &rocks->sync;
+    struct direct_log *log = atomic_load(&sync->log);
 
-    if (!sync->is_under_way)
+    if (log == NULL)
         return;
     if (sync->is_aside)
         wait_for_thread(sync);
     else
-        sync->error = write_and_sync(sync, sync->log);
+        sync->error = write_and_sync(sync, log);
     atomic_fetch_add(&sync->turns, 1);
-    sync->is_under_way = false;
+    atomic_store(&sync->log, NULL);
     if (sync->error != 0)
         keep_sound(rocks);
 }
@@ -212,6 +213,7 @@ int sync_log_append(struct rocksdb_storage *rocks, struct direct_log *log, const
                     size_t len)
 {
     take_turn(rocks);
+    ASSERT(atomic_load(&rocks->sync.log) != log);
     const int error = direct_append(log, data, len, ahead_is_free(rocks));
     take_turn(rocks);
     return error;
@@ -219,8 +221,7 @@ int sync_log_append(struct rocksdb_storage *rocks, struct direct_log *log, const
 
 static void put_off(struct log_sync *sync, struct direct_log *log)
 {
-    sync->log = log;
-    sync->is_under_way = true;
+    atomic_store(&sync->log, log);
     if (sync->is_aside)
         tell(sync, SYNC_ASKED);
     else
@@ -229,7 +230,7 @@ static void put_off(struct log_sync *sync, struct direct_log *log)
 
 int sync_log(struct rocksdb_storage *rocks, struct direct_log *log)
 {
-    const bool is_put_off = committing == rocks && !rocks->sync.is_under_way;
+    const bool is_put_off = committing == rocks && atomic_load(&rocks->sync.log) == NULL;
     int error = 0;
 
     take_turn(rocks);
@@ -241,9 +242,18 @@ int sync_log(struct rocksdb_storage *rocks, struct direct_log *log)
     return error;
 }
 
+uint64_t sync_log_bytes(struct rocksdb_storage *rocks, const struct direct_log *log)
+{
+    take_turn(rocks);
+    const uint64_t len = direct_bytes(log);
+    take_turn(rocks);
+    return len;
+}
+
 int sync_log_close(struct rocksdb_storage *rocks, struct direct_log *log)
 {
     take_turn(rocks);
+    ASSERT(atomic_load(&rocks->sync.log) != log);
     return direct_close(log);
 }
 

@@ -431,6 +431,48 @@ static int play_commit(struct rocksdb_storage *rocks, struct direct_log *log, si
     return sync_commit_end(rocks);
 }
 
+struct put_off {
+    struct rocksdb_storage *rocks;
+    struct direct_log *log;
+};
+
+static void append_too_early(void *put_off)
+{
+    const struct put_off *it = put_off;
+
+    (void)sync_log_append(it->rocks, it->log, "next", 4);
+}
+
+static void close_too_early(void *put_off)
+{
+    const struct put_off *it = put_off;
+
+    (void)sync_log_close(it->rocks, it->log);
+}
+
+TEST(storage, rocksdb_a_log_whose_sync_is_put_off_is_neither_written_nor_closed_before_it)
+{
+    struct fixture f;
+    char path[sizeof(f.path) + 8];
+
+    open_watched(&f, count_syncs);
+    struct rocksdb_storage *rocks = rocksdb_of(f.storage);
+    snprintf(path, sizeof(path), "%s/0.log", f.path);
+    close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    struct put_off it = { rocks, sync_log_open(rocks, path, false) };
+    CHECK(it.log != NULL);
+    rocksdb_rows_are_in(); /* as if tables had been filled through us */
+    sync_commit_begin(rocks, 1);
+    CHECK_EQ(sync_log_append(rocks, it.log, "commit", 6), 0, "");
+    CHECK_EQ(sync_log(rocks, it.log), 0, "");
+    CHECK(check_aborts(append_too_early, &it));
+    CHECK(check_aborts(close_too_early, &it));
+    CHECK_EQ(sync_commit_end(rocks), 0, "");
+    CHECK_EQ(sync_log_append(rocks, it.log, "next", 4), 0, "");
+    CHECK_EQ(sync_log_close(rocks, it.log), 0, "");
+    fixture_close(&f);
+}
+
 TEST(storage,
      rocksdb_the_sync_of_a_commit_is_over_when_its_rows_are_in_or_it_has_failed_without_them)
 {
