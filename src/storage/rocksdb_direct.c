@@ -13,8 +13,10 @@
  * is written. Mostly there are some already (rocksdb_ahead.c, rocksdb_spare.c); where the file ends they go on to the end of a block of
  * RocksDB's, because it takes a log that ends elsewhere for one that has none.
  *
- * The first bytes of a log that was no spare go through the cache, so that a small log has no zeros, and so does everything while logs are copied
- * (rocksdb_ahead.c), and where the file system does not know better.
+ * The first bytes of a log that was no spare go through the cache, so that a small log has no zeros. So does everything where the file system
+ * does not know better; and no log becomes direct while logs are copied, before which the one in use makes way for another (rocksdb_ahead.c).
+ *
+ * Of a commit of many megabytes all but the last ones are written as they come.
  *
  * Keeps: bytes that were written once are only ever written again as they are.
  * Threads: one at a time; who appends, and who writes in between, is told by rocksdb_sync.c. */
@@ -33,6 +35,8 @@ enum {
     BLOCK_BYTES = 4096, /* what disks and file systems can do at the least */
     ROOM_BYTES = 64 << 10,
     ROOM_BYTES_KEPT = 1 << 20, /* behind a commit that took more */
+    /* Memory has an end. Most large commits are smaller, so that nobody waits here for what is written while tables are filled. */
+    GATHERED_BYTES_MAX = 4 << 20,
 };
 
 struct direct_log {
@@ -161,7 +165,7 @@ static bool set_direct(struct direct_log *log, bool is_direct)
            fcntl(log->file, F_SETFL, is_direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
 }
 
-/* What the last block has in it comes from the file, where all of it has been synced. */
+/* What the last block has in it comes from the file, where all of it has been written. */
 static bool begin_direct(struct direct_log *log)
 {
     log->begin = log->end / BLOCK_BYTES * BLOCK_BYTES;
@@ -215,10 +219,13 @@ static int write_at(struct direct_log *log, const uint8_t *data, size_t len, uin
 int direct_append(struct direct_log *log, const void *data, size_t len, bool may_begin)
 {
     ASSERT(!log->is_begun);
+    int error = log->len >= GATHERED_BYTES_MAX ? direct_write(log) : 0;
+    if (error != 0)
+        return error;
     if (may_begin)
         choose_way(log);
     if (!log->is_direct) {
-        const int error = write_at(log, data, len, log->end);
+        error = write_at(log, data, len, log->end);
         log->end += error == 0 ? len : 0;
         return error;
     }

@@ -13,7 +13,7 @@
 #include "storage/rocksdb_log.h"
 #include "tests/check.h"
 
-enum { BYTES_MAX = 6 << 20, SPARE_BYTES = 1 << 20, STEPS = 120 };
+enum { BYTES_MAX = 12 << 20, SPARE_BYTES = 1 << 20, STEPS = 120 };
 
 struct played {
     char directory[64], path[96];
@@ -186,6 +186,24 @@ TEST(storage, rocksdb_a_log_gets_no_zeros_until_it_may_have_some)
     CHECK(read_file(&p) > p.len);
     check_file(&p);
     CHECK_EQ(direct_close(p.log), 0, "");
+    play_end(&p);
+}
+
+TEST(storage, rocksdb_of_a_large_commit_most_is_in_the_file_before_its_end_comes)
+{
+    enum { COMMIT_BYTES = 5 << 20, PIECE_BYTES = 100000, IN_MEMORY_BYTES_MAX = 4 << 20 };
+    struct random random = random_seeded(1);
+    struct played p;
+
+    play_begin(&p, "/tmp", false);
+    while (p.len < COMMIT_BYTES) {
+        append(&p, &random, PIECE_BYTES);
+        CHECK(read_file(&p) + IN_MEMORY_BYTES_MAX + 2 * PIECE_BYTES >= p.len);
+    }
+    CHECK_EQ(direct_write(p.log), 0, "");
+    check_file(&p);
+    CHECK_EQ(direct_close(p.log), 0, "");
+    CHECK_EQ(read_file(&p), p.len, "");
     play_end(&p);
 }
 
