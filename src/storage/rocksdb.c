@@ -59,6 +59,7 @@ static void rocks_close(struct storage *storage)
             rocksdb_column_family_handle_destroy(rocks->spaces[i]);
         rocksdb_close(rocks->db);
     }
+    sync_release(rocks);
     for (int i = 0; i < SPACE_COUNT; i++)
         raw_shelf_close(&rocks->shelves[i]);
     trash_end(rocks);

@@ -45,6 +45,12 @@ static _Thread_local struct rocksdb_storage *committing;
 /* tidy: global because it is a matter of how the program and the library were put together. */
 static _Atomic bool is_filling_told;
 
+/* Before something is done with a log, and behind it, whichever thread of RocksDB's does it. */
+static void take_turn(struct rocksdb_storage *rocks)
+{
+    atomic_fetch_add(&rocks->sync.turns, 1);
+}
+
 static int write_and_sync(const struct log_sync *sync, struct direct_log *log)
 {
     const int error = direct_write(log);
@@ -110,13 +116,18 @@ void sync_end(struct rocksdb_storage *rocks)
         tell(sync, SYNC_ENDS);
         pthread_join(sync->thread, NULL);
     }
-    direct_end(&sync->context);
     if (sound != NULL) {
         rocksdb_readoptions_destroy(sound->options);
         rocksdb_release_snapshot(rocks->db, sound->snapshot);
     }
-    pthread_cond_destroy(&sync->changed);
-    pthread_mutex_destroy(&sync->lock);
+}
+
+void sync_release(struct rocksdb_storage *rocks)
+{
+    take_turn(rocks);
+    direct_end(&rocks->sync.context);
+    pthread_cond_destroy(&rocks->sync.changed);
+    pthread_mutex_destroy(&rocks->sync.lock);
 }
 
 /* ---- a commit ---------------------------------------------------------------------------------------- */
@@ -195,12 +206,6 @@ int sync_commit_end(struct rocksdb_storage *rocks)
 
 /* ---- what RocksDB does with a log -------------------------------------------------------------------- */
 
-/* Before something is done with a log, and behind it. */
-static void take_turn(struct rocksdb_storage *rocks)
-{
-    atomic_fetch_add(&rocks->sync.turns, 1);
-}
-
 struct direct_log *sync_log_open(struct rocksdb_storage *rocks, const char *path, bool is_spare)
 {
     struct direct_log *log = direct_open(path, is_spare, &rocks->sync.context);
@@ -254,7 +259,9 @@ int sync_log_close(struct rocksdb_storage *rocks, struct direct_log *log)
 {
     take_turn(rocks);
     ASSERT(atomic_load(&rocks->sync.log) != log);
-    return direct_close(log);
+    const int error = direct_close(log);
+    take_turn(rocks);
+    return error;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------- */

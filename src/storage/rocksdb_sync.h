@@ -8,6 +8,8 @@
 void sync_begin(struct rocksdb_storage *rocks);
 /* Before the database is closed, when nobody reads any more. */
 void sync_end(struct rocksdb_storage *rocks);
+/* When it is closed, and with it all of its logs. */
+void sync_release(struct rocksdb_storage *rocks);
 
 /* Around a commit of so many bytes, on the thread that commits. */
 void sync_commit_begin(struct rocksdb_storage *rocks, size_t size);
