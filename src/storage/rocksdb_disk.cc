@@ -109,6 +109,8 @@ class file_system final : public rocksdb::FileSystemWrapper
 
         if (!is_log(name))
             return target()->NewWritableFile(name, options, out, context);
+        if (sync_has_failed(rocks))
+            return rocksdb::IOStatus::IOError("the log before could not be written");
         bool is_begun = spares_begin_log(rocks, name.c_str(), spare, sizeof(spare));
         if (is_begun)
             is_begun = target()->ReuseWritableFile(name, spare, options, out, context).ok();

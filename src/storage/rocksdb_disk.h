@@ -21,6 +21,8 @@ void rocksdb_disk_release(struct rocksdb_disk *disk);
 /* What RocksDB does with a log (rocksdb_sync.c): the path is that of one that was just made, or of a spare one. NULL: errno says
  * why; the numbers are 0 or an errno, but for how long the log is. */
 struct direct_log;
+/* Then no log may begin. */
+bool sync_has_failed(const struct rocksdb_storage *rocks);
 struct direct_log *sync_log_open(struct rocksdb_storage *rocks, const char *path, bool is_spare);
 int sync_log_append(struct rocksdb_storage *rocks, struct direct_log *log, const void *data,
                     size_t len);

@@ -10,7 +10,6 @@
 #include <rocksdb/status.h>
 
 #include <cstdint>
-#include <cstring>
 
 extern "C" {
 #define _Noreturn [[noreturn]] /* C's word, which is not one of C++ */
@@ -25,7 +24,7 @@ class WriteBatch;
 /* ---- filling the tables of a commit ----------------------------------------------------------------- */
 
 /* RocksDB's own function, with its arguments as they come; but when the rows are in the tables, and before RocksDB shows them, the
- * sync of the commit has to be over, and RocksDB has to know if it failed: see rocksdb_sync.c. */
+ * sync of the commit has to be over: see rocksdb_sync.c. */
 rocksdb::Status fill_tables(void *group, uint64_t sequence, void *tables, void *flushes,
                             void *trims, bool ignores_missing, uint64_t log, void *db,
                             bool is_concurrent, bool has_sequence_per_batch,
@@ -40,11 +39,10 @@ rocksdb::Status fill_tables(void *group, uint64_t sequence, void *tables, void *
         reinterpret_cast<decltype(&fill_tables)>(dlsym(RTLD_NEXT, ROCKSDB_NAME_OF_FILLING));
 
     ASSERT(next != nullptr);
-    rocksdb::Status status = next(group, sequence, tables, flushes, trims, ignores_missing, log, db,
-                                  is_concurrent, has_sequence_per_batch, has_batch_per_transaction);
-    const int error = rocksdb_rows_are_in();
-    if (error != 0 && status.ok())
-        status = rocksdb::Status::IOError("the log could not be written", strerror(error));
+    const rocksdb::Status status = next(group, sequence, tables, flushes, trims, ignores_missing,
+                                        log, db, is_concurrent, has_sequence_per_batch,
+                                        has_batch_per_transaction);
+    rocksdb_rows_are_in();
     return status;
 }
 

@@ -30,8 +30,8 @@ int rocksdb_unlink(const char *path);
 /* In rocksdb_filling.cc, with results of C++: nobody calls them but the library. */
 void rocksdb_leave_unhashed(void);
 void rocksdb_fill_tables(void);
-/* What the latter calls when it has filled them. 0, or why the log of the commit is not on the disk, as errno says it. */
-int rocksdb_rows_are_in(void);
+/* What the latter calls when it has filled them. */
+void rocksdb_rows_are_in(void);
 
 #ifdef __cplusplus
 }

@@ -18,11 +18,12 @@
  *
  * A log is put off once in a commit; where a commit syncs another one, too, that is done at once, by the committing thread.
  *
- * A sync that fails. RocksDB is told that the tables could not be filled. That stops it: it writes no more and flushes nothing, and so does not
- * note down how long it takes a log for that was never written, which would keep the database from being opened again. But it shows the rows
- * nevertheless. So before it does, a snapshot of what was shown until then is taken, and from there on everybody reads that one: see
- * sync_sound_state(). The commit is answered like any other that has failed (rocksdb_write.c), and nothing is copied or rewritten, because
- * RocksDB would take the log for what it is not.
+ * A sync that fails. RocksDB takes the log for synced and shows the rows nevertheless. So before it does, a snapshot of what was shown until
+ * then is taken, and from there on everybody reads that one: see sync_sound_state(). The commit is answered like any other that has failed
+ * (rocksdb_write.c), nothing is written behind it, and nothing is copied or rewritten. Nor may anything be flushed: with the log that comes next
+ * RocksDB would note down how long it takes this one for, and could not open the database again. So no log begins any more
+ * (sync_has_failed), and without one it flushes nothing that lies in this one. It is not told that the tables could not be filled, because it
+ * ends the program if that comes while a flush or a compaction has failed as well, as it does on a full disk.
  *
  * Keeps: what is shown is on the disk.
  * Threads: `lock` guards what the two threads tell each other; the rest of `sync` is the committing thread's, but for the sound state, which
@@ -185,16 +186,12 @@ static void wait_until_synced(struct rocksdb_storage *rocks)
 }
 
 /* What RocksDB syncs from here on is not the log of this commit. */
-int rocksdb_rows_are_in(void)
+void rocksdb_rows_are_in(void)
 {
-    struct rocksdb_storage *rocks = committing;
-
     atomic_store(&is_filling_told, true);
-    if (rocks == NULL)
-        return 0;
-    wait_until_synced(rocks);
+    if (committing != NULL)
+        wait_until_synced(committing);
     committing = NULL;
-    return rocks->sync.error;
 }
 
 int sync_commit_end(struct rocksdb_storage *rocks)
@@ -269,4 +266,9 @@ int sync_log_close(struct rocksdb_storage *rocks, struct direct_log *log)
 const struct sound_state *sync_sound_state(const struct rocksdb_storage *rocks)
 {
     return atomic_load_explicit(&rocks->sync.sound, memory_order_acquire);
+}
+
+bool sync_has_failed(const struct rocksdb_storage *rocks)
+{
+    return sync_sound_state(rocks) != NULL;
 }

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "storage/rocksdb_replaced.h"
 #include "tests/unit/storage/fixture.h"
 
@@ -315,6 +317,79 @@ TEST(storage, rocksdb_a_database_whose_log_could_not_be_written_opens_again_with
     check_opens_again(FEW_ROWS, 128 << 10);
     check_opens_again(ROWS, 128 << 10);
     check_opens_again(4 * ROWS, 512 << 10); /* a part of it gets there */
+    signal(SIGXFSZ, before);
+}
+
+enum { OLD_ROWS = 40000, FILE_BYTES_MAX = 6 << 20 };
+
+/* More than a file may have, in what LZ4 cannot pack. */
+static void put_much(struct fixture *f)
+{
+    struct random random = random_seeded(1);
+    char key[32];
+    uint64_t value[VALUE_BYTES / 8];
+
+    for (unsigned i = 0; i < OLD_ROWS; i++) {
+        for (size_t k = 0; k < sizeof(value) / sizeof(*value); k++)
+            value[k] = random_next(&random);
+        snprintf(key, sizeof(key), "old%05u", i);
+        storage_put(f->storage, f->batch, fixture_at(SPACE_BODIES), bytes_of_text(key),
+                    bytes_of(value, sizeof(value)));
+        if (i % 1000 == 999)
+            CHECK_OK(commit(f));
+    }
+}
+
+static void begin_flush(struct fixture *f, enum storage_space space)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(f->storage);
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *error = NULL;
+
+    rocksdb_flushoptions_set_wait(options, 0);
+    rocksdb_flush_cf(rocks->db, options, rocks->spaces[space], &error);
+    rocksdb_flushoptions_destroy(options);
+    CHECK_STRING(error != NULL ? error : "", "");
+}
+
+static int fail_behind_a_failed_flush(int file)
+{
+    uint64_t errors = 0;
+
+    (void)file;
+    do
+        rocksdb_property_int(rocksdb_of(watched.fixture->storage)->db, "rocksdb.background-errors",
+                             &errors);
+    while (errors == 0 && sched_yield() == 0);
+    errno = ENOSPC;
+    return -1;
+}
+
+TEST(storage, rocksdb_goes_on_showing_what_is_sound_when_a_flush_and_a_commit_fail_at_once)
+{
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+
+    for (unsigned rows = FEW_ROWS; rows <= ROWS && is_replaced(); rows += ROWS - FEW_ROWS) {
+        struct fixture f;
+        open_watched(&f, fdatasync);
+        put_much(&f);
+        limit_files(FILE_BYTES_MAX);
+        begin_flush(&f, SPACE_BODIES);
+        fixture_put(&f, fixture_at(SPACE_ROWS), "between", "1"); /* it waits for the log to end */
+        CHECK_OK(commit(&f));
+        sync_of(&f)->call = fail_behind_a_failed_flush;
+        put_rows(&f, SPACE_ROWS, "new", rows);
+        CHECK_CODE(commit(&f), UNKNOWN_RESULT);
+        CHECK(is_there(&f, SPACE_BODIES, "old00000"));
+        CHECK(is_there(&f, SPACE_ROWS, "between"));
+        CHECK(!is_there(&f, SPACE_ROWS, "new00000"));
+        limit_files(RLIM_INFINITY);
+        sync_of(&f)->call = fdatasync;
+        fixture_reopen(&f);
+        CHECK(is_there(&f, SPACE_BODIES, "old39999"));
+        CHECK(is_there(&f, SPACE_ROWS, "between"));
+        fixture_close(&f);
+    }
     signal(SIGXFSZ, before);
 }
 
