@@ -16,7 +16,7 @@
  * The first bytes of a log that was no spare go through the cache, so that a small log has no zeros. So does everything where the file system
  * does not know better; and no log becomes direct while logs are copied, before which the one in use makes way for another (rocksdb_ahead.c).
  *
- * Of a commit of many megabytes all but the last ones are written as they come.
+ * Of a commit of many megabytes all but the last ones are written as they come, so that the memory does not grow with it.
  *
  * Keeps: bytes that were written once are only ever written again as they are.
  * Threads: one at a time; who appends, and who writes in between, is told by rocksdb_sync.c. */
@@ -34,8 +34,8 @@
 enum {
     BLOCK_BYTES = 4096, /* what disks and file systems can do at the least */
     ROOM_BYTES = 64 << 10,
-    ROOM_BYTES_KEPT = 1 << 20, /* behind a commit that took more */
-    /* Memory has an end. Most large commits are smaller, so that nobody waits here for what is written while tables are filled. */
+    /* Memory has an end, and what there is of it is kept until the log is closed. Most large commits are smaller, so that
+     * nobody waits here for what is written while tables are filled. */
     GATHERED_BYTES_MAX = 4 << 20,
 };
 
@@ -129,20 +129,6 @@ static uint64_t whole(uint64_t len, size_t block)
     return (len + block - 1) / block * block;
 }
 
-static bool set_room(struct direct_log *log, size_t room)
-{
-    uint8_t *memory = memory_take_aligned(BLOCK_BYTES, room);
-
-    if (memory == NULL)
-        return false;
-    if (log->len > 0)
-        memcpy(memory, log->memory, log->len);
-    memory_give(log->memory);
-    log->memory = memory;
-    log->room = room;
-    return true;
-}
-
 /* For so many more, and for the zeros behind them. */
 static bool has_room(struct direct_log *log, size_t more)
 {
@@ -151,7 +137,17 @@ static bool has_room(struct direct_log *log, size_t more)
 
     while (room < needed)
         room *= 2;
-    return room == log->room || set_room(log, room);
+    if (room == log->room)
+        return true;
+    uint8_t *memory = memory_take_aligned(BLOCK_BYTES, room);
+    if (memory == NULL)
+        return false;
+    if (log->len > 0)
+        memcpy(memory, log->memory, log->len);
+    memory_give(log->memory);
+    log->memory = memory;
+    log->room = room;
+    return true;
 }
 
 /* ---- becoming direct -------------------------------------------------------------------------------- */
@@ -304,8 +300,6 @@ static void forget_written(struct direct_log *log)
     log->begin += gone;
     log->len -= gone;
     log->has_new = false;
-    if (log->room > ROOM_BYTES_KEPT)
-        (void)set_room(log, ROOM_BYTES); /* or it stays as it is */
 }
 
 int direct_write(struct direct_log *log)
