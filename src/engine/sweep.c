@@ -8,6 +8,8 @@
  * Threads: the backend's own; reads the catalog like a quiet request. */
 #include "engine/lane.h"
 
+#include <sched.h>
+
 enum { CUTOFF_TRIES = 1000 };
 
 struct sweep_pass {
@@ -28,17 +30,20 @@ void engine_sweep_close(struct engine_sweep *sweep)
     memory_give(sweep);
 }
 
-/* Behind every running request. One that is just beginning tells in a moment; without it nothing would be swept. */
+/* Behind every running request. One that is just beginning tells both in a moment; without that nothing would be swept. */
 static void find_cutoff(struct sweep_pass *pass)
 {
     struct engine *engine = pass->request.engine;
 
-    pass->oldest_picture = request_oldest_picture(engine);
+    pass->oldest_picture = 0;
     pass->cutoff = INT64_MIN;
-    for (int i = 0; i < CUTOFF_TRIES && pass->cutoff == INT64_MIN &&
-                    !clock_is_leap_pending(engine->options.clock);
-         i++)
+    for (int i = 0; i < CUTOFF_TRIES && !clock_is_leap_pending(engine->options.clock); i++) {
+        pass->oldest_picture = request_oldest_picture(engine);
         pass->cutoff = request_oldest_now(engine, pass->request.now);
+        if (pass->oldest_picture > 0 && pass->cutoff != INT64_MIN)
+            return;
+        sched_yield();
+    }
 }
 
 static void sweep_end(void *owner, void *context)

@@ -4,6 +4,8 @@
 #include "tests/support/world.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 TEST(purger, b8_documents_that_die_in_write_order_leave_in_one_cut)
@@ -525,4 +527,49 @@ TEST(purger, a_request_with_an_older_picture_holds_back_only_what_was_changed_si
         CHECK_EQ(world_figures(&w, "changed").purged_documents, 1, "");
         world_close(&w);
     }
+}
+
+struct beginner {
+    struct engine *engine;
+    _Atomic bool is_over;
+};
+
+/* When somebody has begun quietly, as sweeps do, or has come and gone. */
+static void *tell_late(void *argument)
+{
+    struct beginner *beginner = argument;
+    struct request_slot *slots = beginner->engine->slots;
+    bool has_begun = false;
+
+    while (!has_begun && !atomic_load(&beginner->is_over) && sched_yield() == 0)
+        for (unsigned i = 0; i < LIMIT_RUNNING_REQUESTS; i++)
+            has_begun = has_begun || atomic_load(&slots[i].now) == SLOT_QUIET;
+    atomic_store(&slots[0].now, 0);
+    return NULL;
+}
+
+TEST(purger, a_sweep_waits_until_a_request_that_is_just_beginning_has_told_what_it_sees)
+{
+    struct world w;
+    pthread_t thread;
+
+    world_open(&w, ON_MEMORY);
+    world_collection(&w, "c", 10, "x: x");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1,'x':1,'ttl':-1}"), OK);
+    const int rows = stored_rows(&w, "c");
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':2,'x':2}"), OK);
+    world_at(&w, 11000);
+    world_purge(&w);
+    CHECK(stored_rows(&w, "c") > rows);
+    struct request request = world_begin(&w);
+    const partition_id partition = world_find(&request, "c")->state->partition;
+    world_end(&request);
+    CHECK_EQ(atomic_exchange(&w.engine->slots[0].now, SLOT_STARTING), 0, "");
+    struct beginner beginner = { .engine = w.engine };
+    CHECK_EQ(pthread_create(&thread, NULL, tell_late, &beginner), 0, "");
+    CHECK_OK(storage_sweep(w.engine->storage, partition, BYTES_NONE, BYTES_NONE));
+    atomic_store(&beginner.is_over, true);
+    pthread_join(thread, NULL);
+    CHECK_EQ(stored_rows(&w, "c"), rows, "");
+    world_close(&w);
 }
