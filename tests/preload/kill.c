@@ -12,12 +12,15 @@
 #endif
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -100,6 +103,32 @@ ssize_t pwrite(int fd, const void *data, size_t len, off_t at)
 ssize_t pwrite64(int fd, const void *data, size_t len, off64_t at)
 {
     return pwrite(fd, data, len, at);
+}
+
+static void write_half(const struct iocb *begun)
+{
+    const void *data = (const void *)(uintptr_t)begun->aio_buf;
+
+    (void)!REAL(pwrite)((int)begun->aio_fildes, data, begun->aio_nbytes / 2, begun->aio_offset);
+}
+
+/* What has no function of its own; a write that is begun has none. */
+long syscall(long number, ...)
+{
+    enum { ARGUMENTS = 6 };
+    long arguments[ARGUMENTS];
+    va_list list;
+
+    va_start(list, number);
+    for (int i = 0; i < ARGUMENTS; i++)
+        arguments[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_io_submit && is_time()) {
+        write_half(*(struct iocb **)arguments[2]);
+        raise(SIGKILL);
+    }
+    return REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
+                         arguments[4], arguments[5]);
 }
 
 int ftruncate(int fd, off_t len)
