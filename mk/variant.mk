@@ -78,9 +78,9 @@ $(BUILD)/release/mayfly: LINK_here := -O3 -fno-plt -flto=2 -Wno-maybe-uninitiali
 
 # No parser lives in these rooms; they are there because others need them to link.
 $(addprefix $(BUILD)/fuzz/obj/src/,engine/%.o storage/%.o server/%.o): CFLAGS_here := -O0
-# It only hands RocksDB's calls on, with small functions of the C++ library whose order RocksDB keeps by means that the sanitizer
-# does not see; they stay its own.
-$(BUILD)/tsan/obj/src/storage/rocksdb_disk.o: CFLAGS_here := -fno-sanitize=thread -fvisibility=hidden -fvisibility-inlines-hidden
+# They only hand RocksDB's calls on, with small functions of the C++ library whose order RocksDB keeps by means that the sanitizer
+# does not see; those stay their own.
+$(addprefix $(BUILD)/tsan/obj/src/storage/,rocksdb_disk.o rocksdb_sweeper.o): CFLAGS_here := -fno-sanitize=thread -fvisibility=hidden -fvisibility-inlines-hidden
 
 $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/libmayfly.a
 	@echo "  ld $@"

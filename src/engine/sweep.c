@@ -57,7 +57,7 @@ static void sweep_end(void *owner, void *context)
     memory_give(pass);
 }
 
-/* Most databases have no bodies to be swept, and need not be asked about each. */
+/* Most databases have nothing to be swept, and need not be asked about each row. */
 static bool is_anything_cut(const struct catalog *catalog)
 {
     for (size_t i = 0; i < catalog->collection_count; i++) {
@@ -79,7 +79,7 @@ static void *sweep_begin(void *owner, enum storage_space space)
         memory_give(pass);
         pass = NULL;
     }
-    if (pass && space == SPACE_BODIES && !is_anything_cut(pass->request.catalog)) {
+    if (pass && !is_anything_cut(pass->request.catalog)) {
         sweep_end(owner, pass);
         pass = NULL;
     }

@@ -18,6 +18,7 @@
  *     rocksdb_direct.c    how logs are written (rocksdb_disk.cc)
  *     rocksdb_ahead.c     room in the log ahead of commits, so that syncs are short
  *     rocksdb_spare.c     logs that begin as old ones, with room in them (rocksdb_disk.cc)
+ *     rocksdb_sweeper.cc  garbage never reaches a file (rocksdb_hooks.c)
  *     rocksdb_sync.c      the sync of a commit, beside the filling of the memory tables
  *     rocksdb_space.c     giving space back, and how much there is
  *     rocksdb_trash.c     files leave the disk in the background (rocksdb_unlink.c)
@@ -171,8 +172,6 @@ char *rocksdb_options_end_recovery(struct rocksdb_storage *rocks, uint64_t kept_
 
 /* Owned by the options they are given to. */
 rocksdb_mergeoperator_t *rocksdb_counters_operator(void);
-rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(struct rocksdb_storage *rocks,
-                                                           enum storage_space space);
 /* Owned by the caller; it must outlive the database. */
 rocksdb_compactionfilter_t *rocksdb_zero_filter(void);
 

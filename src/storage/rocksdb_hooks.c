@@ -3,13 +3,14 @@
  * Adding counters: a commit only notes what is to be added; RocksDB asks for the sum when somebody
  * reads the row or files are merged. Sums wrap, so any grouping gives the same result.
  *
- * Sweeping: while files of SPACE_ROWS are rewritten anyway, the storage's owner is asked about each
- * row. One filter per compaction: its context is taken when the files to be compacted are fixed. A
+ * Sweeping: while rows are written to files anyway (rocksdb_sweeper.cc), the storage's owner is asked about each
+ * of them. One context for each compaction and each flush, taken when the rows are fixed. A
  * filter acts on rows that old snapshots still see (RocksDB can do no other), which is why storage.h
  * says that garbage may vanish for existing views too.
  *
  * Threads: called on RocksDB's background threads and on readers; no state of its own. */
 #include "storage/rocksdb_backend.h"
+#include "storage/rocksdb_sweeper.h"
 
 /* ---- counters ------------------------------------------------------------------------------------- */
 
@@ -107,35 +108,6 @@ struct sweep {
     void *context;
 };
 
-static unsigned char sweep_is_garbage(void *state, int level, const char *key, size_t key_len,
-                                      const char *value, size_t value_len, char **new_value,
-                                      size_t *new_value_len, unsigned char *is_value_changed)
-{
-    const struct sweep *sweep = state;
-    const bytes full = bytes_of(key, key_len);
-
-    (void)level, (void)new_value, (void)new_value_len, (void)is_value_changed;
-    return sweep->rocks->sweeper.is_garbage(sweep->context, full_key_partition(full),
-                                            full_key_rest(full), bytes_of(value, value_len));
-}
-
-static void sweep_destroy(void *state)
-{
-    struct sweep *sweep = state;
-
-    struct rocksdb_storage *rocks = sweep->rocks;
-
-    rocks->sweeper.end(rocks->sweeper.owner, sweep->context);
-    memory_give(sweep);
-    atomic_fetch_sub(&rocks->sweeps_running, 1);
-}
-
-static const char *sweep_name(void *state)
-{
-    (void)state;
-    return "mayfly.sweep";
-}
-
 /* By itself, because the first touch of our memory by one of RocksDB's threads is ordered only by RocksDB's
  * own locks, and race checkers cannot see those. */
 __attribute__((noinline)) static void sweep_enter(struct rocksdb_storage *rocks)
@@ -143,12 +115,10 @@ __attribute__((noinline)) static void sweep_enter(struct rocksdb_storage *rocks)
     atomic_fetch_add(&rocks->sweeps_running, 1);
 }
 
-/* NULL keeps everything. */
-static rocksdb_compactionfilter_t *sweep_create(struct rocksdb_storage *rocks,
-                                                enum storage_space space)
+struct sweep *rocksdb_sweep_begin(struct rocksdb_storage *rocks, int space)
 {
     sweep_enter(rocks);
-    void *judge = rocks->sweeper.begin(rocks->sweeper.owner, space);
+    void *judge = rocks->sweeper.begin(rocks->sweeper.owner, (enum storage_space)space);
     if (judge == NULL) {
         atomic_fetch_sub(&rocks->sweeps_running, 1);
         return NULL;
@@ -156,30 +126,23 @@ static rocksdb_compactionfilter_t *sweep_create(struct rocksdb_storage *rocks,
     struct sweep *sweep = memory_take(sizeof(*sweep));
     ASSERT(sweep != NULL);
     *sweep = (struct sweep){ .rocks = rocks, .context = judge };
-    rocksdb_compactionfilter_t *filter =
-        rocksdb_compactionfilter_create(sweep, sweep_destroy, sweep_is_garbage, sweep_name);
-    rocksdb_compactionfilter_set_ignore_snapshots(filter, 1);
-    return filter;
+    return sweep;
 }
 
-static rocksdb_compactionfilter_t *sweep_create_rows(void *state,
-                                                     rocksdb_compactionfiltercontext_t *context)
+bool rocksdb_sweep_is_garbage(const struct sweep *sweep, const char *key, size_t key_len,
+                              const char *value, size_t value_len)
 {
-    (void)context;
-    return sweep_create(state, SPACE_ROWS);
+    const bytes full = bytes_of(key, key_len);
+
+    return sweep->rocks->sweeper.is_garbage(sweep->context, full_key_partition(full),
+                                            full_key_rest(full), bytes_of(value, value_len));
 }
 
-static rocksdb_compactionfilter_t *sweep_create_bodies(void *state,
-                                                       rocksdb_compactionfiltercontext_t *context)
+void rocksdb_sweep_end(struct sweep *sweep)
 {
-    (void)context;
-    return sweep_create(state, SPACE_BODIES);
-}
+    struct rocksdb_storage *rocks = sweep->rocks;
 
-rocksdb_compactionfilterfactory_t *rocksdb_sweeper_factory(struct rocksdb_storage *rocks,
-                                                           enum storage_space space)
-{
-    return rocksdb_compactionfilterfactory_create(
-        rocks, nothing_to_destroy, space == SPACE_ROWS ? sweep_create_rows : sweep_create_bodies,
-        sweep_name);
+    rocks->sweeper.end(rocks->sweeper.owner, sweep->context);
+    memory_give(sweep);
+    atomic_fetch_sub(&rocks->sweeps_running, 1);
 }

@@ -34,6 +34,7 @@
 
 #include "storage/rocksdb_disk.h"
 #include "storage/rocksdb_memtable.h"
+#include "storage/rocksdb_sweeper.h"
 
 enum {
     /* Most of it for index rows and locators: documents are read from the files themselves, and RocksDB is asked for those
@@ -277,8 +278,7 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
     rocksdb_options_set_compaction_filter(rocks->options[SPACE_META], rocks->zero_filter);
     rocksdb_options_set_max_successive_merges(rocks->options[SPACE_META], SUCCESSIVE_ADDS_MAX);
     for (int i = SPACE_ROWS; options->sweeper.begin != NULL && i <= SPACE_BODIES; i++)
-        rocksdb_options_set_compaction_filter_factory(
-            rocks->options[i], rocksdb_sweeper_factory(rocks, (enum storage_space)i));
+        rocksdb_sweeper_choose(rocks->options[i], rocks, i);
     lower_background_threads();
 
     rocks->read_newest = rocksdb_readoptions_create();

@@ -31,7 +31,7 @@ enum storage_capability {
     STORAGE_IS_DURABLE = 32,         /* a commit that returned OK survives a crash */
 };
 
-/* Asked about rows of SPACE_ROWS and SPACE_BODIES while they are rewritten anyway. `begin` is called once per sweep of a
+/* Asked about rows of SPACE_ROWS and SPACE_BODIES while they are written to files anyway, or rewritten. `begin` is called once per sweep of a
  * space, after the rows to be swept are fixed, and returns a context for is_garbage (NULL: keep everything);
  * `end` gives it back. Called from the backend's own threads. A row once called garbage must stay
  * garbage: it may vanish at any time afterwards, for existing views too. */

@@ -333,6 +333,30 @@ TEST(storage, rocksdb_a_sweep_writes_rows_once_however_many_fresh_files_there_ar
     }
 }
 
+TEST(storage, rocksdb_garbage_in_memory_is_not_written_to_files)
+{
+    for (enum storage_space space = SPACE_ROWS; space <= SPACE_BODIES; space++) {
+        struct fixture f;
+        fixture_open(&f, FIXTURE_ROCKSDB);
+        fill(&f, space, 4000);
+        fixture_put(&f, fixture_at(space), "99999999", "late");
+        fixture_commit(&f);
+        const uint64_t before = written_bytes(&f);
+        atomic_store(&f.garbage_byte, 'd');
+        fixture_flush(&f, space);
+        const uint64_t written = written_bytes(&f) - before;
+        CHECK_THAT(written < 4000 * BODY_BYTES / 2 * 13 / 10, "half is garbage, %llu bytes written",
+                   (unsigned long long)written);
+        atomic_store(&f.garbage_byte, 0);
+        CHECK_ROW(&f, NULL, fixture_at(space), "00000000", NULL);
+        CHECK_ROW(&f, NULL, fixture_at(space), "99999999", "late");
+        fixture_reopen(&f);
+        CHECK_ROW(&f, NULL, fixture_at(space), "00000000", NULL);
+        CHECK_ROW(&f, NULL, fixture_at(space), "99999999", "late");
+        fixture_close(&f);
+    }
+}
+
 TEST(storage, rocksdb_gives_logs_back_and_rows_that_have_just_left_them)
 {
     struct fixture f;
