@@ -17,6 +17,8 @@
 enum { CUT_WORTH_BYTES = 1024 * 1024, CUT_LINGER_MS = 10000 };
 enum { SWEEP_WORTH_ROWS = 100000, SETTLE_PAUSE_MS = 30000, CLEAR_AGAIN_MS = 1000 };
 enum { TRIM_PAUSE_MS = 20000, TEND_PAUSE_MS = 1000, HELD_AGAIN_MS = 1000 };
+/* So many bytes that die so soon are worth waiting for with a trim, for so long at the most. */
+enum { SOON_WORTH_BYTES = 16 * 1024 * 1024, SOON_MS = 2000, TRIM_LATE_MS = 5000 };
 /* Between two passes in any case: what is due but held back by a long request is not asked for all the time. */
 enum { PAUSE_MS_MIN = 50 };
 enum { YIELD_MS = 20, YIELD_MOST = 50, BUSY_REQUESTS = 8, CUT_EVERY_MS = 5000 };
@@ -98,6 +100,21 @@ static status purge_lane(struct purge_pass *pass, const struct collection *colle
     if (atomic_load(&collection->state->deaths))
         return cut_lane_telling(pass, collection, lane, upto);
     return cut_lane(pass, collection, lane, upto);
+}
+
+/* What is going to be cut in a moment: a trim would write it to files first. */
+static status note_soon(struct purge_pass *pass, const struct collection *collection, unsigned lane)
+{
+    const time_ms upto = expiry_lane_horizon(&collection->policy, lane,
+                                             int64_add_saturating(pass->cutoff, SOON_MS));
+    struct storage_counters soon;
+
+    if (upto == INT64_MIN || !lane_has_documents(pass->engine, collection->state, lane))
+        return STATUS_OK;
+    TRY(lane_sum(pass->engine, pass->arena, collection->state, lane, INT64_MIN,
+                 expiry_last_dead_second(lane, upto), &soon));
+    pass->soon_bytes += soon.second;
+    return STATUS_OK;
 }
 
 /* An empty collection needs no rows at all, and no bodies that cuts by mark have left. Checked again
@@ -207,8 +224,10 @@ static status clear_rows(struct purge_pass *pass, const struct collection *colle
 static status purge_collection(struct purge_pass *pass, const struct collection *collection)
 {
     atomic_store(&pass->engine->purger.collection_id, collection->id);
-    for (unsigned lane = 0; lane < LANE_COUNT; lane++)
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
         TRY(purge_lane(pass, collection, lane));
+        TRY(note_soon(pass, collection, lane));
+    }
     TRY(note_purge(pass, collection));
     TRY(clear_rows(pass, collection));
     return settle(pass, collection);
@@ -414,8 +433,15 @@ status purge_yield(struct purge_pass *pass)
     return STATUS_OK;
 }
 
-/* What was cut lies in the log too. Now and then, because what is in memory is written for it; and once more when writers
- * have stopped. Behind that, what writing and compacting have left free in the heaps, a fifth of all memory, goes back to the system. */
+static bool is_trim_put_off(const struct purge_pass *pass, time_ms now)
+{
+    const time_ms latest = int64_add_saturating(pass->engine->purger.next_trim_at, TRIM_LATE_MS);
+
+    return pass->soon_bytes >= SOON_WORTH_BYTES && !expiry_is_due(latest, now);
+}
+
+/* What was cut lies in the log too. Now and then, because what is in memory is written for it, and behind the cut of those who are about
+ * to die, because they are not written any more then (the sweeper is asked); and once more when writers have stopped. Behind that, what writing and compacting have left free in the heaps, a fifth of all memory, goes back to the system. */
 static status trim(struct purge_pass *pass)
 {
     struct purger *purger = &pass->engine->purger;
@@ -427,6 +453,10 @@ static status trim(struct purge_pass *pass)
         if (!purger->are_heaps_tended)
             memory_tend_heaps();
         purger->are_heaps_tended = true;
+        return STATUS_OK;
+    }
+    if (expiry_is_due(purger->next_trim_at, now) && is_trim_put_off(pass, now)) {
+        look_again_soon(pass);
         return STATUS_OK;
     }
     if (expiry_is_due(purger->next_trim_at, now)) {

@@ -17,6 +17,7 @@ struct purge_pass {
     int64_t
         cut_again_at; /* monotonic: long work is interrupted to cut what has fallen due elsewhere */
     bool is_cutting;
+    int64_t soon_bytes; /* of documents that are dead and were not cut, or that die in a moment */
 };
 
 /* Between the steps of long work: lets clients go first, and the lanes of all collections be cut when

@@ -16,8 +16,8 @@
 
 enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is rewritten once */
 enum { ENOUGH_FF_BYTES = 32 };
-/* Fresh files that are worth a compaction, and how many times as much it may rewrite of others. */
-enum { FRESH_WORTH_BYTES = 4 << 20, SHARED_MOST = 2 };
+/* Fresh files that are worth a compaction, and how many times as much they have to be as what it rewrites of others. */
+enum { FRESH_WORTH_BYTES = 4 << 20, FRESH_TIMES_SHARED = 2 };
 /* Two seconds: longer ones are of large databases, and others wait for sweeps. */
 enum { COMPACTION_WAIT_MS = 5, COMPACTION_WAITS = 400 };
 /* Logs that are not worth a flush: so many bytes, or that part of what the files hold. */
@@ -227,7 +227,7 @@ status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes
     const struct file_bounds range = { full_key_bytes(&full_start), full_key_bytes(&last) };
     const struct fresh fresh = find_fresh(files, where.space, range);
     if (fresh.bytes >= FRESH_WORTH_BYTES &&
-        shared_bytes(files, where.space, range, &fresh) <= SHARED_MOST * fresh.bytes) {
+        shared_bytes(files, where.space, range, &fresh) <= fresh.bytes / FRESH_TIMES_SHARED) {
         s = compact_space(rocks, where.space, fresh.bounds.first, fresh.bounds.last);
         if (s.code == OK)
             s = remove_unused_files(rocks);

@@ -573,3 +573,53 @@ TEST(purger, a_sweep_waits_until_a_request_that_is_just_beginning_has_told_what_
     CHECK_EQ(stored_rows(&w, "c"), rows, "");
     world_close(&w);
 }
+
+/* ---- logs that are trimmed ------------------------------------------------------------------------------ */
+
+/* 24 MB that end 30 seconds behind the start, and one document that does not. */
+static void fill_with_dying(struct world *w)
+{
+    enum { COUNT = 1600, TEXT_BYTES = 15000 };
+    char document[TEXT_BYTES + 64];
+
+    world_collection(w, "c", 30, "");
+    for (int i = 0; i < COUNT; i++) {
+        const int len = snprintf(document, sizeof(document), "{'_id':%d,'text':'", i);
+        memset(document + len, 'x', TEXT_BYTES);
+        memcpy(document + len + TEXT_BYTES, "'}", 3);
+        CHECK_WRITTEN(world_insert(w, "c", document), OK);
+    }
+    CHECK_WRITTEN(world_insert(w, "c", "{'_id':5000,'ttl':-1}"), OK);
+}
+
+static bool is_trimmed(const struct world *w)
+{
+    return w->engine->purger.trimmed_seq == atomic_load(&w->engine->durable_seq);
+}
+
+TEST(purger, a_trim_waits_for_many_that_die_in_a_moment_but_not_for_long)
+{
+    struct world w;
+
+    world_open(&w, ON_MEMORY);
+    world_purge(&w); /* the first trim, and the next one 20 seconds later */
+    fill_with_dying(&w);
+    world_at(&w, 20000);
+    world_purge(&w);
+    CHECK(is_trimmed(&w)); /* 10 seconds before they die */
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':5001,'ttl':-1}"), OK);
+    w.engine->purger.next_trim_at = WORLD_START + 28500;
+    world_at(&w, 28500);
+    const struct purge_result waiting = world_purge(&w);
+    CHECK(!is_trimmed(&w));
+    CHECK(waiting.look_again_at <= WORLD_START + 28500 + 1000);
+    w.engine->purger.next_trim_at = WORLD_START + 28500 - 5000;
+    world_purge(&w);
+    CHECK(is_trimmed(&w)); /* it has waited long enough */
+    CHECK_WRITTEN(world_insert(&w, "c", "{'_id':5002,'ttl':-1}"), OK);
+    w.engine->purger.next_trim_at = WORLD_START + 30000;
+    world_at(&w, 30000);
+    world_purge(&w);
+    CHECK(is_trimmed(&w)); /* they were cut before */
+    world_close(&w);
+}
