@@ -67,7 +67,7 @@ $(BUILD)/mayfly: $(BUILD)/release/mayfly
 	@cp -f $< $@.new && mv -f $@.new $@
 
 # What runs in the server, but not tests and measurements: more is copied into its callers than with -O2, and libraries are
-# called without a detour. 5 to 8 % fewer instructions for 0.3 MB (docs/performance.md). The objects hold what the compiler needs
+# called without a detour. 5 to 8 % fewer instructions for 0.3 MB (docs/performance-log.md). The objects hold what the compiler needs
 # to go on when the server is linked, across files, and are complete without it: for tests, which are linked more often. Up to 5 % less
 # processor time, half a minute at the link.
 $(BUILD)/release/obj/src/%.o: CFLAGS_here := -O3 -fno-plt -flto -ffat-lto-objects

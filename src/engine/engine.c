@@ -274,13 +274,14 @@ status engine_open(struct storage *storage, struct engine_sweep *sweep,
         engine_free(engine);
         return s;
     }
-    atomic_store(&sweep->engine, engine);
     *out = engine;
-    if (engine->options.is_manual || start_workers(engine))
+    if (engine->options.is_manual || start_workers(engine)) {
+        atomic_store(&sweep->engine,
+                     engine); /* from here on it lives until the storage is closed */
         return STATUS_OK;
+    }
     *out = NULL;
     stop_workers(engine);
-    atomic_store(&sweep->engine, NULL);
     engine_free(engine);
     return status_of(OUT_OF_MEMORY, "the server cannot start its background threads");
 }

@@ -176,9 +176,11 @@ static status clear_all(struct purge_pass *pass, const struct collection *collec
         .stamp = clearing_stamp, .done = clearing_done, .owner = &clearing, .is_barrier = true
     };
     TRY(commit_and_wait(pass->engine->queue, &clearing.commit));
-    if (!clearing.is_empty)
+    if (!clearing.is_empty) {
+        atomic_store(&collection->state->has_leftovers, true); /* whatever sweeps do until then */
         pass->look_again_at = expiry_earlier(
             pass->look_again_at, clock_now(pass->engine->options.clock) + CLEAR_AGAIN_MS);
+    }
     return clearing.dropped;
 }
 
@@ -413,6 +415,7 @@ static void cut_what_is_due(struct purge_pass *pass)
     pass->is_cutting = false;
     pass->cutoff = interrupted.cutoff;
     pass->oldest_picture = interrupted.oldest_picture;
+    pass->soon_bytes = interrupted.soon_bytes;
     pass->cut_again_at = clock_monotonic(pass->engine->options.clock) + CUT_EVERY_MS;
     arena_release(pass->arena, mark);
 }
@@ -433,11 +436,16 @@ status purge_yield(struct purge_pass *pass)
     return STATUS_OK;
 }
 
-static bool is_trim_put_off(const struct purge_pass *pass, time_ms now)
+/* One that is due. */
+static bool put_trim_off(const struct purge_pass *pass, time_ms now)
 {
-    const time_ms latest = int64_add_saturating(pass->engine->purger.next_trim_at, TRIM_LATE_MS);
+    struct purger *purger = &pass->engine->purger;
 
-    return pass->soon_bytes >= SOON_WORTH_BYTES && !expiry_is_due(latest, now);
+    if (pass->soon_bytes < SOON_WORTH_BYTES)
+        return false;
+    if (purger->trim_put_off_at == 0)
+        purger->trim_put_off_at = now;
+    return !expiry_is_due(int64_add_saturating(purger->trim_put_off_at, TRIM_LATE_MS), now);
 }
 
 /* What was cut lies in the log too. Now and then, because what is in memory is written for it, and behind the cut of those who are about
@@ -455,11 +463,12 @@ static status trim(struct purge_pass *pass)
         purger->are_heaps_tended = true;
         return STATUS_OK;
     }
-    if (expiry_is_due(purger->next_trim_at, now) && is_trim_put_off(pass, now)) {
+    if (expiry_is_due(purger->next_trim_at, now) && put_trim_off(pass, now)) {
         look_again_soon(pass);
         return STATUS_OK;
     }
     if (expiry_is_due(purger->next_trim_at, now)) {
+        purger->trim_put_off_at = 0;
         purger->trimmed_seq = seq;
         purger->are_heaps_tended = false;
         purger->next_trim_at = int64_add_saturating(now, TRIM_PAUSE_MS);

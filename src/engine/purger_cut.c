@@ -146,6 +146,9 @@ static void cut_done(struct commit *commit, status outcome)
         return;
     if (cut->is_by_mark)
         atomic_store(&cut->collection->state->has_leftovers, true);
+    /* Before anybody can sweep them, and count them down. */
+    atomic_fetch_add(&cut->collection->state->garbage_rows,
+                     (uint64_t)cut->gone.first * (1 + cut->collection->index_count));
     lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto, cut->seq, cut->gone);
     /* Here, while nothing later can have been written: a file drop does not ask how old a row is. */
     cut->dropped = storage_drop_range(cut->engine->storage,
@@ -174,8 +177,6 @@ status cut_lane(struct purge_pass *pass, const struct collection *collection, un
     purge_count(pass, collection, cut.gone);
     metrics_add(engine->metrics, METRIC_purge_truncations_total, 1);
     pass->result->truncations++;
-    atomic_fetch_add(&collection->state->garbage_rows,
-                     (uint64_t)cut.gone.first * (1 + collection->index_count));
     TRY(cut.dropped);
     return cut.is_most && cut.gone.second >= FRESH_WORTH_BYTES && cut.is_by_mark
                ? storage_drop_fresh(engine->storage,

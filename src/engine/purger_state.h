@@ -33,6 +33,7 @@ struct purger {
     bool has_told_of_leap;     /* pass_lock */
     time_ms next_settle_at;    /* pass_lock */
     time_ms next_trim_at;      /* pass_lock */
+    time_ms trim_put_off_at;   /* pass_lock; since when one waits, or 0 */
     uint64_t trimmed_seq;      /* pass_lock; the last write before the last trim */
     bool are_heaps_tended;     /* pass_lock; since then */
     /* Held while the keeper is asked, for one note: whoever leaves waits for that, and not for a pass. */

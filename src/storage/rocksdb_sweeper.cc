@@ -2,7 +2,7 @@
  *
  * Whenever RocksDB writes rows of a space to files, when it rewrites files and when it writes a memory table, the storage's owner is asked about each
  * (rocksdb_hooks.c). So a document that dies while it lies in memory leaves no more behind than its deletion, and
- * that goes with the next rewriting. Only tables that are filled from the log at a start are written as they are.
+ * that goes with the next rewriting.
  *
  * In C++, because RocksDB's functions for C ask only when files are rewritten.
  *
