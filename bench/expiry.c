@@ -395,11 +395,10 @@ static void tell_bursts(const struct dying *d, double load_per_s)
 
 static struct outcome outcome_of(const struct dying *d)
 {
-    /* What the load itself writes: as much as before the deadline or in the last third, whichever is less, since loading or dying may
-     * not be over. */
+    /* What the load itself writes: as much as in the last third, when loading and dying are over. Not as before the deadline, because the
+     * log that is in use then may have begun as an old one, with room that the loading has paid for. */
     const struct sample *middle = sample_at(d, 0), *last = &d->samples[d->sample_count - 1];
-    const double load_per_s = fmin(written_per_s(d, -d->before_s, 0),
-                                   written_per_s(d, last->at * 2 / 3, last->at));
+    const double load_per_s = written_per_s(d, last->at * 2 / 3, last->at);
     const double mean_per_s = fmin(mean_per_s_of(sample_at(d, -0.5 * d->before_s), middle),
                                    mean_per_s_of(sample_at(d, last->at - 5), last));
     const double stays = d->disk_staying *
