@@ -71,6 +71,8 @@ struct log_spares {
     bool is_begun, has_thread;
     int arrivals, stop; /* descriptors, or -1 */
     _Atomic int64_t keep_ns;
+    /* What has gone to the log in use; with less it was not full when the next one began. */
+    _Atomic uint64_t log_bytes, full_bytes;
     pthread_mutex_t lock; /* guards what follows, and is held while a log is begun */
     struct log_spare {
         uint64_t number, bytes;
@@ -78,7 +80,7 @@ struct log_spares {
     } items[SPARES_MAX];
     size_t count;
     int pauses;
-    /* When the last log was begun, and how long behind the one before; long, if it was not because that was full. */
+    /* When the last log was begun, and how long behind the one before; for ever, if that was not full. */
     int64_t last_at_ns, interval_ns;
     uint64_t begun; /* logs so far, with a spare */
 };

@@ -8,13 +8,14 @@
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
-#include <rocksdb/options.h>
 
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <memory>
 #include <string>
+
+#include "storage/rocksdb_inside.h"
 
 namespace
 {
@@ -130,12 +131,6 @@ class file_system final : public rocksdb::FileSystemWrapper
   private:
     rocksdb_storage *rocks;
 };
-
-/* How RocksDB's functions for C have defined their options. */
-inline rocksdb::Options &options_of(rocksdb_options_t *options)
-{
-    return *reinterpret_cast<rocksdb::Options *>(options);
-}
 } // namespace
 
 struct rocksdb_disk {
@@ -147,7 +142,7 @@ rocksdb_disk *rocksdb_disk_choose(rocksdb_options_t *options, rocksdb_storage *r
     rocksdb_disk *disk = new rocksdb_disk;
 
     disk->env = rocksdb::NewCompositeEnv(std::make_shared<file_system>(rocks));
-    options_of(options).env = disk->env.get();
+    inside::options_of(options).env = disk->env.get();
     return disk;
 }
 

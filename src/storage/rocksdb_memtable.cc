@@ -29,7 +29,6 @@
 #include "storage/rocksdb_memtable.h"
 
 #include <rocksdb/memtablerep.h>
-#include <rocksdb/options.h>
 
 #include <algorithm>
 #include <atomic>
@@ -39,6 +38,8 @@
 #include <mutex>
 #include <new>
 #include <vector>
+
+#include "storage/rocksdb_inside.h"
 
 extern "C" {
 #define _Noreturn [[noreturn]] /* C's word, which is not one of C++ */
@@ -679,21 +680,15 @@ class factory final : public rocksdb::MemTableRepFactory
         return true;
     }
 };
-
-/* How RocksDB's functions for C have defined their options. */
-inline rocksdb::Options &options_of(rocksdb_options_t *options)
-{
-    return *reinterpret_cast<rocksdb::Options *>(options);
-}
 } // namespace
 
 void rocksdb_memtable_choose(rocksdb_options_t *options)
 {
-    options_of(options).memtable_factory = std::make_shared<factory>();
+    inside::options_of(options).memtable_factory = std::make_shared<factory>();
 }
 
 void rocksdb_memtable_collect(rocksdb_options_t *options, bool is_collecting)
 {
-    static_cast<factory *>(options_of(options).memtable_factory.get())->is_collecting =
+    static_cast<factory *>(inside::options_of(options).memtable_factory.get())->is_collecting =
         is_collecting;
 }

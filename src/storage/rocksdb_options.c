@@ -278,7 +278,7 @@ void rocksdb_options_make(struct rocksdb_storage *rocks, const struct storage_op
     rocksdb_options_set_compaction_filter(rocks->options[SPACE_META], rocks->zero_filter);
     rocksdb_options_set_max_successive_merges(rocks->options[SPACE_META], SUCCESSIVE_ADDS_MAX);
     for (int i = SPACE_ROWS; options->sweeper.begin != NULL && i <= SPACE_BODIES; i++)
-        rocksdb_sweeper_choose(rocks->options[i], rocks, i);
+        rocksdb_sweeper_choose(rocks->options[i], rocks, i, i == SPACE_ROWS);
     lower_background_threads();
 
     rocks->read_newest = rocksdb_readoptions_create();

@@ -12,12 +12,13 @@
 
 #include "storage/directory.h"
 #include "storage/rocksdb_ahead.h"
+#include "storage/rocksdb_compact.h"
 #include "storage/rocksdb_trash.h"
 
 enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is rewritten once */
 enum { ENOUGH_FF_BYTES = 32 };
-/* Fresh files that are worth a compaction, and how many times as much they have to be as what it rewrites of others. */
-enum { FRESH_WORTH_BYTES = 4 << 20, FRESH_TIMES_SHARED = 2 };
+/* RocksDB does not let more come together, as long as it keeps up. */
+enum { FRESH_AT_ONCE = 64 };
 /* Two seconds: longer ones are of large databases, and others wait for sweeps. */
 enum { COMPACTION_WAIT_MS = 5, COMPACTION_WAITS = 400 };
 /* Logs that are not worth a flush: so many bytes, or that part of what the files hold. */
@@ -172,66 +173,60 @@ static bool overlaps(const rocksdb_livefiles_t *files, int i, enum storage_space
            bytes_compare(bounds.last, range.first) >= 0;
 }
 
-/* The topmost files that lie within a range, and what all of them reach over. */
-struct fresh {
-    uint64_t bytes;
-    struct file_bounds bounds;
+/* Files of the topmost level that follow each other in time. */
+struct fresh_run {
+    const char *names[FRESH_AT_ONCE];
+    size_t count;
 };
 
-static struct fresh find_fresh(const rocksdb_livefiles_t *files, enum storage_space space,
-                               struct file_bounds range)
+/* To the same level, because the next one has a file at the border of the range more often than not, which would be rewritten with them.
+ * Those whom somebody else is about to rewrite leave through the sweeper then. */
+static status drop_run(struct rocksdb_storage *rocks, enum storage_space space,
+                       struct fresh_run *run)
 {
-    struct fresh fresh = { 0 };
+    char *error = NULL;
 
-    for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
-        const struct file_bounds bounds = bounds_of(files, i);
-        if (rocksdb_livefiles_level(files, i) != 0 || !lies_within(files, i, space, range))
-            continue;
-        if (fresh.bytes == 0 || bytes_compare(bounds.first, fresh.bounds.first) < 0)
-            fresh.bounds.first = bounds.first;
-        if (fresh.bytes == 0 || bytes_compare(bounds.last, fresh.bounds.last) > 0)
-            fresh.bounds.last = bounds.last;
-        fresh.bytes += rocksdb_livefiles_size(files, i);
-    }
-    return fresh;
+    if (run->count > 0)
+        (void)rocksdb_compact_files(rocks->db, rocks->spaces[space], run->names, run->count, 0,
+                                    &error);
+    run->count = 0;
+    return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "drop_fresh", error);
 }
 
-/* What would be rewritten with them: of the topmost level nothing may, because that is what was written last, and reaches
- * over everything more often than not. */
-static uint64_t shared_bytes(const rocksdb_livefiles_t *files, enum storage_space space,
-                             struct file_bounds range, const struct fresh *fresh)
+/* Files of a list are in the order of their levels, and on the topmost one in that of their time. */
+static status drop_runs(struct rocksdb_storage *rocks, const rocksdb_livefiles_t *files,
+                        enum storage_space space, struct file_bounds range)
 {
-    uint64_t sum = 0;
+    struct fresh_run run = { 0 };
+    status s = STATUS_OK;
 
-    for (int i = 0; i < rocksdb_livefiles_count(files); i++) {
-        if (lies_within(files, i, space, range) || !overlaps(files, i, space, fresh->bounds))
+    for (int i = 0; s.code == OK && i < rocksdb_livefiles_count(files); i++) {
+        if (rocksdb_livefiles_level(files, i) != 0 || !is_of_space(files, i, space))
             continue;
-        if (rocksdb_livefiles_level(files, i) == 0)
-            return UINT64_MAX;
-        sum += rocksdb_livefiles_size(files, i);
+        const bool is_within = lies_within(files, i, space, range);
+        if (!is_within || run.count == FRESH_AT_ONCE)
+            s = drop_run(rocks, space, &run);
+        if (is_within)
+            run.names[run.count++] = rocksdb_livefiles_name(files, i);
     }
-    return sum;
+    return s.code == OK ? drop_run(rocks, space, &run) : s;
 }
 
 status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
     struct full_key full_start, full_end, last;
-    status s = STATUS_OK;
 
     TRY(rocksdb_refuse_if_failed(rocks));
     const rocksdb_livefiles_t *files = rocksdb_livefiles(rocks->db);
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
     make_inclusive(&full_end, &last);
-    const struct file_bounds range = { full_key_bytes(&full_start), full_key_bytes(&last) };
-    const struct fresh fresh = find_fresh(files, where.space, range);
-    if (fresh.bytes >= FRESH_WORTH_BYTES &&
-        shared_bytes(files, where.space, range, &fresh) <= fresh.bytes / FRESH_TIMES_SHARED) {
-        s = compact_space(rocks, where.space, fresh.bounds.first, fresh.bounds.last);
-        if (s.code == OK)
-            s = remove_unused_files(rocks);
-    }
+    status s =
+        drop_runs(rocks, files, where.space,
+                  (struct file_bounds){ full_key_bytes(&full_start), full_key_bytes(&last) });
+    if (s.code == OK)
+        s = remove_unused_files(rocks);
     rocksdb_livefiles_destroy(files);
     full_key_release(&full_start);
     full_key_release(&full_end);

@@ -52,6 +52,7 @@ void spares_init(struct rocksdb_storage *rocks)
 {
     pthread_mutex_init(&rocks->spares.lock, NULL);
     atomic_store(&rocks->spares.keep_ns, keep_at_most_ns);
+    atomic_store(&rocks->spares.full_bytes, LEAST_BYTES);
     rocks->spares.interval_ns = INT64_MAX;
     rocks->spares.arrivals = -1;
     rocks->spares.stop = -1;
@@ -98,12 +99,20 @@ static void path_of_last(const struct rocksdb_storage *rocks, char out[], size_t
     snprintf(out, size, "%s/%s/%s", rocks->path, spare_name, name);
 }
 
+/* RocksDB begins one as well when it is told to write rows to files, for which it has reasons of its own, too: a sweep of a range does. */
 static void note_log(struct log_spares *spares)
 {
     const int64_t now = clock_stopwatch_ns();
+    const bool was_full = atomic_exchange(&spares->log_bytes, 0) >=
+                          atomic_load(&spares->full_bytes);
 
-    spares->interval_ns = spares->pauses > 0 ? INT64_MAX : now - spares->last_at_ns;
+    spares->interval_ns = was_full && spares->pauses == 0 ? now - spares->last_at_ns : INT64_MAX;
     spares->last_at_ns = now;
+}
+
+void spares_count(struct rocksdb_storage *rocks, size_t len)
+{
+    atomic_fetch_add(&rocks->spares.log_bytes, len);
 }
 
 bool spares_begin_log(struct rocksdb_storage *rocks, const char *path, char spare_out[],

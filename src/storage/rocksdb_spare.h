@@ -18,6 +18,9 @@ bool spares_take(const char *path);
  * it. For tests: a thread does that. */
 size_t spares_tend(struct rocksdb_storage *rocks, uint64_t room_bytes);
 
+/* So much goes to the log in use. */
+void spares_count(struct rocksdb_storage *rocks, size_t len);
+
 /* Between these no log is begun with a spare, and when the first returns, none that was is without a commit. Commits must be held up
  * during the first. */
 void spares_pause(struct rocksdb_storage *rocks);

@@ -1,8 +1,9 @@
 /* RocksDB, sweeper: garbage never reaches a file.
  *
  * Whenever RocksDB writes rows of a space to files, when it rewrites files and when it writes a memory table, the storage's owner is asked about each
- * (rocksdb_hooks.c). So a document that dies while it lies in memory leaves no more behind than its deletion, and
- * that goes with the next rewriting.
+ * (rocksdb_hooks.c). A row that dies while it lies in memory leaves no more behind than its deletion, which goes with the next
+ * rewriting and is there for the row's earlier versions. A document has none, so it leaves nothing behind. That takes RocksDB a search for the
+ * row that follows, so it is asked for only where deletions would be written, which is on the topmost level.
  *
  * In C++, because RocksDB's functions for C ask only when files are rewritten.
  *
@@ -10,17 +11,18 @@
 #include "storage/rocksdb_sweeper.h"
 
 #include <rocksdb/compaction_filter.h>
-#include <rocksdb/options.h>
 
 #include <memory>
 #include <string>
+
+#include "storage/rocksdb_inside.h"
 
 namespace
 {
 class filter final : public rocksdb::CompactionFilter
 {
   public:
-    explicit filter(sweep *judge) : judging(judge)
+    filter(sweep *judge, bool has_one_version) : judging(judge), leaves_no_deletion(has_one_version)
     {
     }
     ~filter() override
@@ -31,21 +33,30 @@ class filter final : public rocksdb::CompactionFilter
     {
         return "mayfly.sweep";
     }
-    bool Filter(int /*level*/, const rocksdb::Slice &key, const rocksdb::Slice &value,
-                std::string * /*new_value*/, bool * /*is_changed*/) const override
+    Decision FilterV2(int /*level*/, const rocksdb::Slice &key, ValueType type,
+                      const rocksdb::Slice &value, std::string * /*new_value*/,
+                      std::string *skip_until) const override
     {
-        return rocksdb_sweep_is_garbage(judging, key.data(), key.size(), value.data(),
-                                        value.size());
+        if (type != ValueType::kValue ||
+            !rocksdb_sweep_is_garbage(judging, key.data(), key.size(), value.data(), value.size()))
+            return Decision::kKeep;
+        if (!leaves_no_deletion)
+            return Decision::kRemove;
+        skip_until->assign(key.data(), key.size());
+        skip_until->push_back('\0'); /* the key that comes next */
+        return Decision::kRemoveAndSkipUntil;
     }
 
   private:
     sweep *judging;
+    bool leaves_no_deletion;
 };
 
 class filters final : public rocksdb::CompactionFilterFactory
 {
   public:
-    filters(rocksdb_storage *served, int which) : rocks(served), space(which)
+    filters(rocksdb_storage *served, int which, bool with_versions)
+        : rocks(served), space(which), has_versions(with_versions)
     {
     }
     const char *Name() const override
@@ -58,26 +69,26 @@ class filters final : public rocksdb::CompactionFilterFactory
                why == rocksdb::TableFileCreationReason::kFlush;
     }
     std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
-        const rocksdb::CompactionFilter::Context & /*about*/) override
+        const rocksdb::CompactionFilter::Context &about) override
     {
+        const bool is_for_the_top = about.reason == rocksdb::TableFileCreationReason::kFlush ||
+                                    about.is_manual_compaction;
         sweep *judge = rocksdb_sweep_begin(rocks, space);
 
-        return judge == nullptr ? nullptr : std::make_unique<filter>(judge);
+        return judge == nullptr ? nullptr
+                                : std::make_unique<filter>(judge, is_for_the_top && !has_versions);
     }
 
   private:
     rocksdb_storage *rocks;
     int space;
+    bool has_versions;
 };
-
-/* How RocksDB's functions for C have defined their options. */
-inline rocksdb::Options &options_of(rocksdb_options_t *options)
-{
-    return *reinterpret_cast<rocksdb::Options *>(options);
-}
 } // namespace
 
-void rocksdb_sweeper_choose(rocksdb_options_t *options, rocksdb_storage *rocks, int space)
+void rocksdb_sweeper_choose(rocksdb_options_t *options, rocksdb_storage *rocks, int space,
+                            bool has_versions)
 {
-    options_of(options).compaction_filter_factory = std::make_shared<filters>(rocks, space);
+    inside::options_of(options).compaction_filter_factory = std::make_shared<filters>(rocks, space,
+                                                                                      has_versions);
 }

@@ -13,8 +13,9 @@ extern "C" {
 struct rocksdb_storage;
 struct sweep;
 
-/* The options of a space use it from then on. */
-void rocksdb_sweeper_choose(rocksdb_options_t *options, struct rocksdb_storage *rocks, int space);
+/* The options of a space use it from then on. `has_versions`: a row of it may have earlier versions that are not garbage. */
+void rocksdb_sweeper_choose(rocksdb_options_t *options, struct rocksdb_storage *rocks, int space,
+                            bool has_versions);
 
 /* In rocksdb_hooks.c. From a beginning to its end rows are judged by one thread; NULL keeps everything. */
 struct sweep *rocksdb_sweep_begin(struct rocksdb_storage *rocks, int space);

@@ -37,6 +37,7 @@
 #include "storage/rocksdb_direct.h"
 #include "storage/rocksdb_disk.h"
 #include "storage/rocksdb_replaced.h"
+#include "storage/rocksdb_spare.h"
 
 /* Where rocksdb_ahead.c leaves off. */
 enum { LEAST_BYTES = 128 << 10 };
@@ -216,6 +217,7 @@ int sync_log_append(struct rocksdb_storage *rocks, struct direct_log *log, const
 {
     take_turn(rocks);
     ASSERT(atomic_load(&rocks->sync.log) != log);
+    spares_count(rocks, len);
     const int error = direct_append(log, data, len, ahead_is_free(rocks));
     take_turn(rocks);
     return error;

@@ -34,7 +34,7 @@ enum storage_capability {
 /* Asked about rows of SPACE_ROWS and SPACE_BODIES while they are written to files anyway, or rewritten. `begin` is called once per sweep of a
  * space, after the rows to be swept are fixed, and returns a context for is_garbage (NULL: keep everything);
  * `end` gives it back. Called from the backend's own threads. A row once called garbage must stay
- * garbage: it may vanish at any time afterwards, for existing views too. */
+ * garbage: it may vanish at any time afterwards, for existing views too. In SPACE_BODIES it is garbage in all its versions. */
 struct storage_sweeper {
     void *(*begin)(void *owner, enum storage_space space);
     bool (*is_garbage)(void *context, partition_id partition, bytes key, bytes value);
@@ -177,8 +177,8 @@ MUST_USE status storage_commit(struct storage *storage, struct storage_batch *ba
  * stays until compaction gets there: call it again at the next truncation, from the same start. */
 MUST_USE status storage_drop_range(struct storage *storage, struct row_address where, bytes start,
                                    bytes end);
-/* Behind it, from a thread that nobody waits for: what still lies in such files leaves through the sweeper, if it is much beside
- * what has to be rewritten with it; blocks until done. */
+/* Behind it, from a thread that nobody waits for: what still lies in such files leaves through the sweeper, where nothing else
+ * lies in the same file; blocks until done. */
 MUST_USE status storage_drop_fresh(struct storage *storage, struct row_address where, bytes start,
                                    bytes end);
 /* Asks for the rows of SPACE_ROWS in [start, end) of the partition to be swept now; blocks until done.

@@ -387,6 +387,60 @@ TEST(storage, rocksdb_gives_logs_back_and_rows_that_have_just_left_them)
     fixture_close(&f);
 }
 
+/* Of documents of which none is like another, each behind one of fill()'s. */
+static void put_dead(struct fixture *f, enum storage_space space, int count)
+{
+    struct random random = random_seeded(2);
+    uint64_t body[BODY_BYTES / 8];
+    char key[16];
+
+    for (int i = 0; i < count; i++) {
+        for (size_t j = 0; j < ARRAY_COUNT(body); j++)
+            body[j] = random_next(&random);
+        memcpy(body, "d", 1);
+        snprintf(key, sizeof(key), "%08da", i);
+        storage_put(f->storage, f->batch, fixture_at(space), bytes_of_text(key),
+                    bytes_of(body, sizeof(body)));
+    }
+    fixture_commit(f);
+    fixture_flush(f, space);
+}
+
+TEST(storage, rocksdb_dead_documents_in_fresh_files_leave_without_anything_being_written)
+{
+    enum { DOCUMENTS = 4000 };
+
+    for (int living = 0; living <= 1; living++) {
+        struct fixture f;
+        fixture_open(&f, FIXTURE_ROCKSDB);
+        fill(&f, SPACE_BODIES, DOCUMENTS);
+        fixture_compact(&f, SPACE_BODIES);
+        const uint64_t settled = directory_bytes(f.path, ".sst");
+        put_dead(&f, SPACE_BODIES, DOCUMENTS);
+        if (living) {
+            fixture_put(&f, fixture_at(SPACE_BODIES), "99999999", "late");
+            fixture_commit(&f);
+            fixture_flush(&f, SPACE_BODIES);
+        }
+        put_dead(&f, SPACE_BODIES, DOCUMENTS / 2);
+        const uint64_t before = written_bytes(&f), full = directory_bytes(f.path, ".sst");
+        CHECK(full > settled + DOCUMENTS * BODY_BYTES * 15 / 10);
+        atomic_store(&f.garbage_byte, 'd');
+        CHECK_OK(storage_drop_fresh(f.storage, fixture_at(SPACE_BODIES), BYTES_NONE,
+                                    BYTES_LITERAL("00050000")));
+        CHECK_EQ(written_bytes(&f), before, "bytes");
+        atomic_store(&f.garbage_byte, 0);
+        CHECK(directory_bytes(f.path, ".sst") < settled + 4096);
+        CHECK_ROW(&f, NULL, fixture_at(SPACE_BODIES), "00000000a", NULL);
+        CHECK_ROW(&f, NULL, fixture_at(SPACE_BODIES), "99999999", living ? "late" : NULL);
+        CHECK_EQ(check_gets(&f, NULL, SPACE_BODIES), DOCUMENTS + living, "");
+        fixture_reopen(&f);
+        CHECK_ROW(&f, NULL, fixture_at(SPACE_BODIES), "00000000a", NULL);
+        CHECK_ROW(&f, NULL, fixture_at(SPACE_BODIES), "99999999", living ? "late" : NULL);
+        fixture_close(&f);
+    }
+}
+
 TEST(storage, rocksdb_gives_whole_files_back_when_a_range_is_dropped)
 {
     struct fixture f;

@@ -82,6 +82,7 @@ static void begin_log(struct fixture *f)
 static void fixture_open_in_haste(struct fixture *f)
 {
     fixture_open(f, FIXTURE_ROCKSDB);
+    atomic_store(&rocksdb_of(f->storage)->spares.full_bytes, 1);
     for (int i = 0; i < 3; i++) {
         if (i > 0)
             begin_log(f);
@@ -297,6 +298,22 @@ TEST(storage, rocksdb_makes_no_spare_where_logs_begin_because_somebody_wants_the
     ahead_pause(rocksdb_of(f.storage));
     begin_log(&f);
     ahead_resume(rocksdb_of(f.storage));
+    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "1");
+    fixture_commit(&f);
+    make_old_log(&f, "900001.log");
+    CHECK(spares_take(path_in(&f, "900001.log")));
+    wait_until_there_is_no_file(&f, "spare/900001.log");
+    CHECK_EQ(spare_count(&f), 0, "");
+    fixture_close(&f);
+}
+
+TEST(storage, rocksdb_makes_no_spare_where_logs_begin_before_they_are_full)
+{
+    struct fixture f;
+
+    fixture_open_in_haste(&f);
+    atomic_store(&rocksdb_of(f.storage)->spares.full_bytes, 1 << 20);
+    begin_log(&f);
     fixture_put(&f, fixture_at(SPACE_ROWS), "a", "1");
     fixture_commit(&f);
     make_old_log(&f, "900001.log");
