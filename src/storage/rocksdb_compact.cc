@@ -5,25 +5,22 @@
  * Threads: any; the work is done on the caller's. */
 #include "storage/rocksdb_compact.h"
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "storage/rocksdb_inside.h"
 
-bool rocksdb_compact_files(rocksdb_t *db, rocksdb_column_family_handle_t *family,
-                           const char *const *names, size_t count, int level, char **error)
+enum compacted rocksdb_compact_files(rocksdb_t *db, rocksdb_column_family_handle_t *family,
+                                     const char *const *names, size_t count, int level)
 {
     rocksdb::ColumnFamilyHandle *of = inside::family_of(family);
-    const rocksdb::Options set = inside::db_of(db)->GetOptions(of);
     rocksdb::CompactionOptions options;
 
     options.compression = rocksdb::kDisableCompressionOption; /* that of the family */
-    options.output_file_size_limit = set.target_file_size_base;
+    options.output_file_size_limit = inside::db_of(db)->GetOptions(of).target_file_size_base;
     const rocksdb::Status s = inside::db_of(db)->CompactFiles(
         options, of, std::vector<std::string>(names, names + count), level);
-    if (s.ok() || s.IsAborted() || s.IsIncomplete() || s.IsInvalidArgument())
-        return s.ok();
-    *error = strdup(s.ToString().c_str());
-    return false;
+    if (s.ok())
+        return FILES_COMPACTED;
+    return s.IsAborted() || s.IsIncomplete() || s.IsInvalidArgument() ? FILES_BUSY : FILES_FAILED;
 }

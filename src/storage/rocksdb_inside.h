@@ -2,6 +2,8 @@
 #ifndef STORAGE_ROCKSDB_INSIDE_H
 #define STORAGE_ROCKSDB_INSIDE_H
 
+#ifdef __cplusplus
+
 #include <rocksdb/c.h>
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
@@ -24,4 +26,5 @@ inline rocksdb::ColumnFamilyHandle *family_of(rocksdb_column_family_handle_t *fa
 }
 } // namespace inside
 
+#endif
 #endif

@@ -118,6 +118,8 @@ static status flush_space(struct rocksdb_storage *rocks, enum storage_space spac
     return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "flush", error);
 }
 
+static const char compaction_failed[] = "the sweep could not be written; see to the disk";
+
 /* The C interface does not say whether it worked; a failed compaction shows as a background error. */
 static status compact_space(struct rocksdb_storage *rocks, enum storage_space space, bytes start,
                             bytes end)
@@ -133,9 +135,7 @@ static status compact_space(struct rocksdb_storage *rocks, enum storage_space sp
                                  start.len, chars_of(end), end.len);
     rocksdb_property_int(rocks->db, "rocksdb.background-errors", &errors_after);
     rocksdb_compactoptions_destroy(options);
-    return errors_after == errors_before
-               ? STATUS_OK
-               : status_of(IO_ERROR, "the sweep could not be written; see to the disk");
+    return errors_after == errors_before ? STATUS_OK : status_of(IO_ERROR, compaction_failed);
 }
 
 /* ---- fresh files ---------------------------------------------------------------------------------- */
@@ -184,13 +184,13 @@ struct fresh_run {
 static status drop_run(struct rocksdb_storage *rocks, enum storage_space space,
                        struct fresh_run *run)
 {
-    char *error = NULL;
+    const size_t count = run->count;
 
-    if (run->count > 0)
-        (void)rocksdb_compact_files(rocks->db, rocks->spaces[space], run->names, run->count, 0,
-                                    &error);
     run->count = 0;
-    return error == NULL ? STATUS_OK : rocksdb_failure(rocks, "drop_fresh", error);
+    return count == 0 || rocksdb_compact_files(rocks->db, rocks->spaces[space], run->names, count,
+                                               0) != FILES_FAILED
+               ? STATUS_OK
+               : status_of(IO_ERROR, compaction_failed);
 }
 
 /* Files of a list are in the order of their levels, and on the topmost one in that of their time. */
