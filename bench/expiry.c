@@ -360,9 +360,9 @@ static double mean_per_s_of(const struct sample *from, const struct sample *to)
     return to->at > from->at ? (to->written - from->written) / (to->at - from->at) : 0;
 }
 
-/* The mean of the middle half of these half seconds: what the load writes in bursts, by a flush, a checkpoint or a compaction, does not
- * count, and so is charged to those who die. The median would be one of two values where every other half second has a stretch of zeros
- * ahead of a log. */
+/* What the load itself writes: the mean of the middle half of these half seconds. What comes in bursts, by a flush, a checkpoint or a
+ * compaction, does not count, and so is charged to those who die. The median would be one of two values where every other half second has a
+ * stretch of zeros ahead of a log. */
 static double written_per_s(const struct dying *d, double from, double to)
 {
     double rates[SAMPLES_MAX], sum = 0;
@@ -395,10 +395,11 @@ static void tell_bursts(const struct dying *d, double load_per_s)
 
 static struct outcome outcome_of(const struct dying *d)
 {
-    /* What the load itself writes: as much as in the last third, when loading and dying are over. Not as before the deadline, because the
-     * log that is in use then may have begun as an old one, with room that the loading has paid for. */
+    /* From the deadline to the end, so that a load which writes a little more from second to second is neither for nor against anybody: 0.2 %
+     * of what PostgreSQL's writes are 8 bytes for each of the dead. Not as before the deadline, because the log that is in use then may have
+     * begun as an old one, with room that the loading has paid for. */
     const struct sample *middle = sample_at(d, 0), *last = &d->samples[d->sample_count - 1];
-    const double load_per_s = written_per_s(d, last->at * 2 / 3, last->at);
+    const double load_per_s = written_per_s(d, middle->at, last->at);
     const double mean_per_s = fmin(mean_per_s_of(sample_at(d, -0.5 * d->before_s), middle),
                                    mean_per_s_of(sample_at(d, last->at - 5), last));
     const double stays = d->disk_staying *
@@ -490,9 +491,10 @@ static void tell_beside(const struct outcome o[WAYS])
                      ours->bytes_per_document <= 0.05 * rows->bytes_per_document);
     snprintf(value, sizeof(value), "%.1f against %.1f bytes", ours->bytes_per_document,
              cut->bytes_per_document);
+    /* Nobody writes less than nothing: below that it was the load that wrote less for a while. */
     if (cut->is_there)
         bench_figure("the same against dropping a partition", value, "<= 30 bytes more",
-                     ours->bytes_per_document <= cut->bytes_per_document + 30);
+                     ours->bytes_per_document <= fmax(cut->bytes_per_document, 0) + 30);
     for (int w = WAY_DELETE; w < WAYS; w++) {
         snprintf(what, sizeof(what),
                  "%s: p99 of reads against before, longest pause, disk at the end", way_names[w]);
