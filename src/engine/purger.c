@@ -455,7 +455,6 @@ static status trim(struct purge_pass *pass)
     struct purger *purger = &pass->engine->purger;
     const time_ms now = clock_now(pass->engine->options.clock);
     const uint64_t seq = atomic_load(&pass->engine->durable_seq);
-    status s = STATUS_OK;
 
     if (seq == purger->trimmed_seq) {
         if (!purger->are_heaps_tended)
@@ -463,21 +462,21 @@ static status trim(struct purge_pass *pass)
         purger->are_heaps_tended = true;
         return STATUS_OK;
     }
-    if (expiry_is_due(purger->next_trim_at, now) && put_trim_off(pass, now)) {
+    if (!expiry_is_due(purger->next_trim_at, now)) {
+        pass->look_again_at = expiry_earlier(pass->look_again_at, purger->next_trim_at);
+        return STATUS_OK;
+    }
+    if (put_trim_off(pass, now)) {
         look_again_soon(pass);
         return STATUS_OK;
     }
-    if (expiry_is_due(purger->next_trim_at, now)) {
-        purger->trim_put_off_at = 0;
-        purger->trimmed_seq = seq;
-        purger->are_heaps_tended = false;
-        purger->next_trim_at = int64_add_saturating(now, TRIM_PAUSE_MS);
-        s = storage_trim(pass->engine->storage);
-        pass->look_again_at = expiry_earlier(pass->look_again_at,
-                                             int64_add_saturating(now, TEND_PAUSE_MS));
-    }
-    pass->look_again_at = expiry_earlier(pass->look_again_at, purger->next_trim_at);
-    return s;
+    purger->trim_put_off_at = 0;
+    purger->trimmed_seq = seq;
+    purger->are_heaps_tended = false;
+    purger->next_trim_at = int64_add_saturating(now, TRIM_PAUSE_MS);
+    pass->look_again_at = expiry_earlier(pass->look_again_at,
+                                         int64_add_saturating(now, TEND_PAUSE_MS));
+    return storage_trim(pass->engine->storage);
 }
 
 /* Every collection gets its turn; an error in one does not stop the others. */
