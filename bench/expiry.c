@@ -293,12 +293,12 @@ static double p99_between(const struct latency seconds[SECONDS_MAX], int from, i
     return latency_at(&sum, 0.99);
 }
 
-/* The sample nearest to a moment. */
+/* The last sample before a moment. */
 static const struct sample *sample_at(const struct dying *d, double at)
 {
     size_t i = 0;
 
-    while (i + 1 < d->sample_count && d->samples[i].at < at)
+    while (i + 1 < d->sample_count && d->samples[i + 1].at < at)
         i++;
     return &d->samples[i];
 }
@@ -396,10 +396,12 @@ static void tell_bursts(const struct dying *d, double load_per_s)
 static struct outcome outcome_of(const struct dying *d)
 {
     /* From the deadline to the end, so that a load which writes a little more from second to second is neither for nor against anybody: 0.2 %
-     * of what PostgreSQL's writes are 8 bytes for each of the dead. Not as before the deadline, because the log that is in use then may have
-     * begun as an old one, with room that the loading has paid for. */
+     * of what PostgreSQL's writes are 8 bytes for each of the dead. But not more than in the last third, so that a death that takes long is
+     * not taken for load. Not as before the deadline, because the log that is in use then may have begun as an old one, with room that the
+     * loading has paid for. */
     const struct sample *middle = sample_at(d, 0), *last = &d->samples[d->sample_count - 1];
-    const double load_per_s = written_per_s(d, middle->at, last->at);
+    const double load_per_s = fmin(written_per_s(d, middle->at, last->at),
+                                   written_per_s(d, last->at * 2 / 3, last->at));
     const double mean_per_s = fmin(mean_per_s_of(sample_at(d, -0.5 * d->before_s), middle),
                                    mean_per_s_of(sample_at(d, last->at - 5), last));
     const double stays = d->disk_staying *
@@ -491,10 +493,11 @@ static void tell_beside(const struct outcome o[WAYS])
                      ours->bytes_per_document <= 0.05 * rows->bytes_per_document);
     snprintf(value, sizeof(value), "%.1f against %.1f bytes", ours->bytes_per_document,
              cut->bytes_per_document);
-    /* Nobody writes less than nothing: below that it was the load that wrote less for a while. */
+    /* A file that is dropped costs nothing for each of its rows; what is measured there is how much the load itself varies, and counts neither
+     * for nor against us. */
     if (cut->is_there)
         bench_figure("the same against dropping a partition", value, "<= 30 bytes more",
-                     ours->bytes_per_document <= fmax(cut->bytes_per_document, 0) + 30);
+                     ours->bytes_per_document <= 30);
     for (int w = WAY_DELETE; w < WAYS; w++) {
         snprintf(what, sizeof(what),
                  "%s: p99 of reads against before, longest pause, disk at the end", way_names[w]);

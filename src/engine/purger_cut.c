@@ -22,9 +22,9 @@ enum { DEATHS_AT_ONCE = 1000 };
 /* Living bytes in a lane that make it worth leaving the dead to file drops: twice what the storage keeps in
  * memory. Documents that die before they reach a file are better deleted by range. */
 enum { MARK_WORTH_BYTES = 64 * 1024 * 1024 };
-/* Of the dead in one cut, so that it is worth asking for those in fresh files; where as many are born as die, the fresh
+/* Of those bytes that die in one cut, so that it is worth asking for those in fresh files; where as many are born as die, the fresh
  * files hold the living. */
-enum { FRESH_WORTH_BYTES = 16 * 1024 * 1024 };
+enum { FRESH_SHARE = 4 };
 
 struct cut {
     struct commit commit;
@@ -38,7 +38,9 @@ struct cut {
     struct storage_counters border; /* the part of its last second */
     bytes start, end;               /* in SPACE_BODIES */
     bool is_by_mark;
-    bool is_most; /* of the lane goes */
+    bool is_most;    /* of the lane goes */
+    bool is_again;   /* files are dropped, even if nobody more is dead */
+    bool may_remove; /* the lane is still what it was */
     status dropped;
 };
 
@@ -75,20 +77,29 @@ static bool reaches_furthest(const struct cut *cut)
     return cut->upto >= atomic_load(&cut->collection->state->lanes[cut->lane].cut_upto);
 }
 
+static uint64_t mark_worth(const struct engine *engine)
+{
+    if (engine->options.mark_worth_bytes > 0)
+        return engine->options.mark_worth_bytes;
+    return storage_capabilities(engine->storage) & STORAGE_HAS_RANGE_DROP ? MARK_WORTH_BYTES
+                                                                          : UINT64_MAX;
+}
+
 /* The counters in memory are exact: nothing else is in flight. */
 static bool may_go_by_mark(const struct cut *cut)
 {
     const struct collection *collection = cut->collection;
     const struct lane_state *lane = &collection->state->lanes[cut->lane];
-    uint64_t worth = cut->engine->options.mark_worth_bytes;
 
-    if (worth == 0)
-        worth = storage_capabilities(cut->engine->storage) & STORAGE_HAS_RANGE_DROP
-                    ? MARK_WORTH_BYTES
-                    : UINT64_MAX;
     return !collection->is_mixed && !collection->needs_clean_up && reaches_furthest(cut) &&
            !atomic_load(&collection->state->deaths) &&
-           (uint64_t)(lane->bytes - cut->gone.second) >= worth;
+           (uint64_t)(lane->bytes - cut->gone.second) >= mark_worth(cut->engine);
+}
+
+static bool may_be_fresh(const struct cut *cut)
+{
+    return cut->is_by_mark && cut->is_most &&
+           (uint64_t)cut->gone.second >= mark_worth(cut->engine) / FRESH_SHARE;
 }
 
 static status append_cut(struct cut *cut, struct storage_batch *batch)
@@ -121,6 +132,7 @@ static status cut_stamp(struct commit *commit, struct storage_batch *batch)
 
     cut->gone = cut->border = (struct storage_counters){ 0 };
     cut->seq = atomic_load(&cut->engine->assigned_seq);
+    cut->may_remove = false;
     if (atomic_load(&state->current) != cut->collection ||
         atomic_load(&cut->collection->settled_at) != COLLECTION_SETTLED_NEVER ||
         atomic_load(&state->is_dropped))
@@ -133,7 +145,18 @@ static status cut_stamp(struct commit *commit, struct storage_batch *batch)
     cut->gone.second += cut->border.second;
     cut->is_by_mark = may_go_by_mark(cut);
     cut->is_most = 2 * cut->gone.second >= state->lanes[cut->lane].bytes;
+    cut->may_remove = cut->gone.first > 0 || cut->is_again;
     return cut->gone.first > 0 ? append_cut(cut, batch) : STATUS_OK;
+}
+
+static void forget(struct cut *cut)
+{
+    if (cut->is_by_mark)
+        atomic_store(&cut->collection->state->has_leftovers, true);
+    /* Before anybody can sweep them, and count them down. */
+    atomic_fetch_add(&cut->collection->state->garbage_rows,
+                     (uint64_t)cut->gone.first * (1 + cut->collection->index_count));
+    lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto, cut->seq, cut->gone);
 }
 
 /* On the committing thread too, so that no write sees a lane half cut. */
@@ -142,47 +165,57 @@ static void cut_done(struct commit *commit, status outcome)
     struct cut *cut = commit->owner;
 
     cut->dropped = STATUS_OK;
-    if (outcome.code != OK || cut->gone.first == 0)
+    if (outcome.code != OK || !cut->may_remove)
         return;
-    if (cut->is_by_mark)
-        atomic_store(&cut->collection->state->has_leftovers, true);
-    /* Before anybody can sweep them, and count them down. */
-    atomic_fetch_add(&cut->collection->state->garbage_rows,
-                     (uint64_t)cut->gone.first * (1 + cut->collection->index_count));
-    lane_forget_cut(cut->engine, cut->collection->state, cut->lane, cut->upto, cut->seq, cut->gone);
+    if (cut->gone.first > 0)
+        forget(cut);
     /* Here, while nothing later can have been written: a file drop does not ask how old a row is. */
     cut->dropped = storage_drop_range(cut->engine->storage,
                                       address(cut->collection->state->partition, SPACE_BODIES),
                                       cut->start, cut->end);
 }
 
+static status cut_now(struct purge_pass *pass, struct cut *cut)
+{
+    cut->commit =
+        (struct commit){ .stamp = cut_stamp, .done = cut_done, .owner = cut, .is_barrier = true };
+    TRY(commit_and_wait(cut->engine->queue, &cut->commit));
+    if (cut->gone.first == 0)
+        return cut->dropped;
+    purge_count(pass, cut->collection, cut->gone);
+    metrics_add(cut->engine->metrics, METRIC_purge_truncations_total, 1);
+    pass->result->truncations++;
+    return cut->dropped;
+}
+
+/* And whatever has come from there into files that can be dropped. */
+static status cut_fresh(struct purge_pass *pass, struct cut *cut)
+{
+    bool has_rest;
+
+    TRY(storage_drop_fresh(cut->engine->storage,
+                           address(cut->collection->state->partition, SPACE_BODIES), cut->start,
+                           cut->end, &has_rest));
+    cut->is_again = true;
+    return has_rest ? cut_now(pass, cut) : STATUS_OK;
+}
+
 status cut_lane(struct purge_pass *pass, const struct collection *collection, unsigned lane,
                 time_ms upto)
 {
-    struct engine *engine = pass->engine;
-    struct cut cut = {
-        .engine = engine, .arena = pass->arena, .collection = collection, .lane = lane, .upto = upto
-    };
+    struct cut cut = { .engine = pass->engine,
+                       .arena = pass->arena,
+                       .collection = collection,
+                       .lane = lane,
+                       .upto = upto };
     struct buffer start = buffer_in(pass->arena), end = buffer_in(pass->arena);
 
     row_key_lane(&start, lane);
     row_key_lane_from(&end, lane, int64_add_saturating(upto, 1));
     TRY(buffer_finish(&start, &cut.start));
     TRY(buffer_finish(&end, &cut.end));
-    cut.commit =
-        (struct commit){ .stamp = cut_stamp, .done = cut_done, .owner = &cut, .is_barrier = true };
-    TRY(commit_and_wait(engine->queue, &cut.commit));
-    if (cut.gone.first == 0)
-        return STATUS_OK;
-    purge_count(pass, collection, cut.gone);
-    metrics_add(engine->metrics, METRIC_purge_truncations_total, 1);
-    pass->result->truncations++;
-    TRY(cut.dropped);
-    return cut.is_most && cut.gone.second >= FRESH_WORTH_BYTES && cut.is_by_mark
-               ? storage_drop_fresh(engine->storage,
-                                    address(collection->state->partition, SPACE_BODIES), cut.start,
-                                    cut.end)
-               : STATUS_OK;
+    TRY(cut_now(pass, &cut));
+    return may_be_fresh(&cut) ? cut_fresh(pass, &cut) : STATUS_OK;
 }
 
 /* ---- readers of deaths ---------------------------------------------------------------------------- */

@@ -55,7 +55,8 @@ struct storage_backend {
 
     status (*drop_range)(struct storage *storage, struct row_address where, bytes start, bytes end);
     /* NULL: a drop leaves nothing. */
-    status (*drop_fresh)(struct storage *storage, struct row_address where, bytes start, bytes end);
+    status (*drop_fresh)(struct storage *storage, struct row_address where, bytes start, bytes end,
+                         bool *has_rest);
     status (*sweep)(struct storage *storage, partition_id partition, bytes start, bytes end);
     status (*settle)(struct storage *storage, partition_id partition);
     /* NULL: there is no log. */

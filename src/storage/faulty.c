@@ -18,6 +18,7 @@ struct faulty_storage {
     _Atomic uint64_t calls;   /* since armed */
     _Atomic uint64_t failing; /* the call that fails; 0: none */
     _Atomic bool has_failed_commit;
+    _Atomic bool leaves_rest;
 };
 
 struct faulty_scan {
@@ -213,13 +214,15 @@ static status faulty_drop_range(struct storage *storage, struct row_address wher
 }
 
 static status faulty_drop_fresh(struct storage *storage, struct row_address where, bytes start,
-                                bytes end)
+                                bytes end, bool *has_rest)
 {
     struct faulty_storage *faulty = faulty_of(storage);
 
     if (is_call_failing(faulty))
         return injected_failure();
-    return storage_drop_fresh(faulty->inner, where, start, end);
+    const status s = storage_drop_fresh(faulty->inner, where, start, end, has_rest);
+    *has_rest = *has_rest || atomic_load(&faulty->leaves_rest);
+    return s;
 }
 
 static status faulty_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)
@@ -327,6 +330,12 @@ void storage_faulty_heal(struct storage *storage)
 {
     ASSERT(storage->backend == &faulty_backend);
     atomic_store(&faulty_of(storage)->has_failed_commit, false);
+}
+
+void storage_faulty_leave_rest(struct storage *storage)
+{
+    ASSERT(storage->backend == &faulty_backend);
+    atomic_store(&faulty_of(storage)->leaves_rest, true);
 }
 
 uint64_t storage_faulty_calls(const struct storage *storage)

@@ -71,7 +71,7 @@ struct log_spares {
     bool is_begun, has_thread;
     int arrivals, stop; /* descriptors, or -1 */
     _Atomic int64_t keep_ns;
-    /* What has gone to the log in use; with less it was not full when the next one began. */
+    /* What has gone to the logs since the last full one; with less the one in use is not full. */
     _Atomic uint64_t log_bytes, full_bytes;
     pthread_mutex_t lock; /* guards what follows, and is held while a log is begun */
     struct log_spare {
@@ -80,7 +80,7 @@ struct log_spares {
     } items[SPARES_MAX];
     size_t count;
     int pauses;
-    /* When the last log was begun, and how long behind the one before; for ever, if that was not full. */
+    /* When a log was begun behind a full one, and how long that was in use; for ever, if somebody wanted it short. */
     int64_t last_at_ns, interval_ns;
     uint64_t begun; /* logs so far, with a spare */
 };
@@ -213,7 +213,8 @@ void rocks_add(struct storage *storage, struct storage_batch *batch, struct row_
 status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena);
 
 status rocks_drop_range(struct storage *storage, struct row_address where, bytes start, bytes end);
-status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end);
+status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end,
+                        bool *has_rest);
 status rocks_sweep(struct storage *storage, partition_id partition, bytes start, bytes end);
 status rocks_settle(struct storage *storage, partition_id partition);
 status rocks_trim(struct storage *storage);

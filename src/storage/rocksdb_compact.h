@@ -1,24 +1,22 @@
-/* What RocksDB's functions for C have no word for: compactions of certain files. */
+/* What RocksDB's functions for C have no word for: to compact a certain file. */
 #ifndef STORAGE_ROCKSDB_COMPACT_H
 #define STORAGE_ROCKSDB_COMPACT_H
 
 #include <rocksdb/c.h>
-#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum compacted {
-    FILES_COMPACTED,
-    FILES_BUSY, /* somebody is rewriting one of them, or has done it already */
-    FILES_FAILED
+    FILE_COMPACTED,
+    FILE_BUSY, /* somebody is rewriting it, or has done it already */
+    FILE_FAILED
 };
 
-/* Puts files of one level together, and leaves the result on that level; on the topmost one, files between them in time go along,
- * on the others files between them by their keys. Blocks until done; otherwise they are as they were. */
-enum compacted rocksdb_compact_files(rocksdb_t *db, rocksdb_column_family_handle_t *family,
-                                     const char *const *names, size_t count, int level);
+/* Rewrites one file of the topmost level, by its name, and leaves the result on that level. Blocks until done; otherwise it is as it was. */
+enum compacted rocksdb_compact_top_file(rocksdb_t *db, rocksdb_column_family_handle_t *family,
+                                        const char *name);
 
 #ifdef __cplusplus
 }

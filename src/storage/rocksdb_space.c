@@ -17,8 +17,6 @@
 
 enum { BOTTOM_FORCE_OPTIMIZED = 3 }; /* BottommostLevelCompaction: each file is rewritten once */
 enum { ENOUGH_FF_BYTES = 32 };
-/* RocksDB does not let more come together, as long as it keeps up. */
-enum { FRESH_AT_ONCE = 64 };
 /* Two seconds: longer ones are of large databases, and others wait for sweeps. */
 enum { COMPACTION_WAIT_MS = 5, COMPACTION_WAITS = 400 };
 /* Logs that are not worth a flush: so many bytes, or that part of what the files hold. */
@@ -138,7 +136,7 @@ static status compact_space(struct rocksdb_storage *rocks, enum storage_space sp
     return errors_after == errors_before ? STATUS_OK : status_of(IO_ERROR, compaction_failed);
 }
 
-/* ---- fresh files ---------------------------------------------------------------------------------- */
+/* ---- files and compactions -------------------------------------------------------------------------- */
 
 /* Of one file of a list, for as long as there is the list. */
 static struct file_bounds bounds_of(const rocksdb_livefiles_t *files, int i)
@@ -173,68 +171,6 @@ static bool overlaps(const rocksdb_livefiles_t *files, int i, enum storage_space
            bytes_compare(bounds.last, range.first) >= 0;
 }
 
-/* Files of the topmost level that follow each other in time. */
-struct fresh_run {
-    const char *names[FRESH_AT_ONCE];
-    size_t count;
-};
-
-/* To the same level, because the next one has a file at the border of the range more often than not, which would be rewritten with them.
- * Those whom somebody else is about to rewrite leave through the sweeper then. */
-static status drop_run(struct rocksdb_storage *rocks, enum storage_space space,
-                       struct fresh_run *run)
-{
-    const size_t count = run->count;
-
-    run->count = 0;
-    return count == 0 || rocksdb_compact_files(rocks->db, rocks->spaces[space], run->names, count,
-                                               0) != FILES_FAILED
-               ? STATUS_OK
-               : status_of(IO_ERROR, compaction_failed);
-}
-
-/* Files of a list are in the order of their levels, and on the topmost one in that of their time. */
-static status drop_runs(struct rocksdb_storage *rocks, const rocksdb_livefiles_t *files,
-                        enum storage_space space, struct file_bounds range)
-{
-    struct fresh_run run = { 0 };
-    status s = STATUS_OK;
-
-    for (int i = 0; s.code == OK && i < rocksdb_livefiles_count(files); i++) {
-        if (rocksdb_livefiles_level(files, i) != 0 || !is_of_space(files, i, space))
-            continue;
-        const bool is_within = lies_within(files, i, space, range);
-        if (!is_within || run.count == FRESH_AT_ONCE)
-            s = drop_run(rocks, space, &run);
-        if (is_within)
-            run.names[run.count++] = rocksdb_livefiles_name(files, i);
-    }
-    return s.code == OK ? drop_run(rocks, space, &run) : s;
-}
-
-status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end)
-{
-    struct rocksdb_storage *rocks = rocksdb_of(storage);
-    struct full_key full_start, full_end, last;
-
-    TRY(rocksdb_refuse_if_failed(rocks));
-    const rocksdb_livefiles_t *files = rocksdb_livefiles(rocks->db);
-    full_key_make(&full_start, where.partition, start);
-    full_key_make_end(&full_end, where.partition, end);
-    make_inclusive(&full_end, &last);
-    status s =
-        drop_runs(rocks, files, where.space,
-                  (struct file_bounds){ full_key_bytes(&full_start), full_key_bytes(&last) });
-    if (s.code == OK)
-        s = remove_unused_files(rocks);
-    rocksdb_livefiles_destroy(files);
-    full_key_release(&full_start);
-    full_key_release(&full_end);
-    return s;
-}
-
-/* ---- sweeping ------------------------------------------------------------------------------------- */
-
 static uint64_t count_running(struct rocksdb_storage *rocks)
 {
     uint64_t running = 0;
@@ -257,6 +193,59 @@ static void wait_for_compactions(struct rocksdb_storage *rocks, enum storage_spa
     for (int i = 0; i < COMPACTION_WAITS && is_compacting(rocks, space); i++)
         (void)poll(NULL, 0, COMPACTION_WAIT_MS);
 }
+
+/* ---- fresh files ---------------------------------------------------------------------------------- */
+
+/* One by one: each is read without a look at the others, and one that is busy holds up no other. To the same level, because the next one has a
+ * file at the border of the range more often than not, which would be rewritten with them. */
+static status drop_fresh_files(struct rocksdb_storage *rocks, enum storage_space space,
+                               struct file_bounds range, bool *has_rest)
+{
+    const rocksdb_livefiles_t *files = rocksdb_livefiles(rocks->db);
+    enum compacted outcome = FILE_COMPACTED;
+    bool is_any_gone = false;
+
+    *has_rest = false;
+    for (int i = 0; outcome != FILE_FAILED && i < rocksdb_livefiles_count(files); i++) {
+        if (rocksdb_livefiles_level(files, i) != 0 || !lies_within(files, i, space, range))
+            continue;
+        outcome = rocksdb_compact_top_file(rocks->db, rocks->spaces[space],
+                                           rocksdb_livefiles_name(files, i));
+        *has_rest = *has_rest || outcome == FILE_BUSY;
+        is_any_gone = is_any_gone || outcome == FILE_COMPACTED;
+    }
+    rocksdb_livefiles_destroy(files);
+    if (outcome == FILE_FAILED)
+        return status_of(IO_ERROR, compaction_failed);
+    return is_any_gone ? remove_unused_files(rocks) : STATUS_OK;
+}
+
+/* Whoever was rewriting one may have begun before its documents were dead, or only moves it: then the dead lie below. */
+status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end,
+                        bool *has_rest)
+{
+    struct rocksdb_storage *rocks = rocksdb_of(storage);
+    struct full_key full_start, full_end, last;
+    bool is_busy = false;
+
+    if (rocks->is_read_only)
+        return status_of(IO_ERROR, "the database was opened for reading only");
+    TRY(rocksdb_refuse_if_failed(rocks));
+    full_key_make(&full_start, where.partition, start);
+    full_key_make_end(&full_end, where.partition, end);
+    make_inclusive(&full_end, &last);
+    const struct file_bounds range = { full_key_bytes(&full_start), full_key_bytes(&last) };
+    status s = drop_fresh_files(rocks, where.space, range, has_rest);
+    if (s.code == OK && *has_rest) {
+        wait_for_compactions(rocks, where.space);
+        s = drop_fresh_files(rocks, where.space, range, &is_busy);
+    }
+    full_key_release(&full_start);
+    full_key_release(&full_end);
+    return s;
+}
+
+/* ---- sweeping ------------------------------------------------------------------------------------- */
 
 /* Files are numbered as they are made, and the number is their name. */
 static uint64_t file_number(const rocksdb_livefiles_t *files, int i)

@@ -99,15 +99,20 @@ static void path_of_last(const struct rocksdb_storage *rocks, char out[], size_t
     snprintf(out, size, "%s/%s/%s", rocks->path, spare_name, name);
 }
 
-/* RocksDB begins one as well when it is told to write rows to files, for which it has reasons of its own, too: a sweep of a range does. */
+/* RocksDB begins one as well when it is told to write rows to files, for which it has reasons of its own, too (a sweep of a range does), and
+ * when the second of two spaces is full right behind the first: such a log goes with the next one. */
 static void note_log(struct log_spares *spares)
 {
     const int64_t now = clock_stopwatch_ns();
-    const bool was_full = atomic_exchange(&spares->log_bytes, 0) >=
-                          atomic_load(&spares->full_bytes);
 
-    spares->interval_ns = was_full && spares->pauses == 0 ? now - spares->last_at_ns : INT64_MAX;
+    if (spares->pauses > 0)
+        spares->interval_ns = INT64_MAX;
+    else if (atomic_load(&spares->log_bytes) >= atomic_load(&spares->full_bytes))
+        spares->interval_ns = now - spares->last_at_ns;
+    else
+        return;
     spares->last_at_ns = now;
+    atomic_store(&spares->log_bytes, 0);
 }
 
 void spares_count(struct rocksdb_storage *rocks, size_t len)

@@ -1,9 +1,10 @@
 /* RocksDB, sweeper: garbage never reaches a file.
  *
  * Whenever RocksDB writes rows of a space to files, when it rewrites files and when it writes a memory table, the storage's owner is asked about each
- * (rocksdb_hooks.c). A row that dies while it lies in memory leaves no more behind than its deletion, which goes with the next
- * rewriting and is there for the row's earlier versions. A document has none, so it leaves nothing behind. That takes RocksDB a search for the
- * row that follows, so it is asked for only where deletions would be written, which is on the topmost level.
+ * (rocksdb_hooks.c). A row that dies while it lies in memory leaves no more behind than its deletion, which is there for the row's earlier
+ * versions and goes with the next rewriting. Versions of a document under one key are garbage together, so it leaves nothing behind: what it
+ * could uncover is not to be seen either. RocksDB searches for the row that follows then, in each file that it puts together,
+ * so that is asked for only where a deletion would be written otherwise: at flushes, and where somebody has asked for a compaction.
  *
  * In C++, because RocksDB's functions for C ask only when files are rewritten.
  *
@@ -22,7 +23,8 @@ namespace
 class filter final : public rocksdb::CompactionFilter
 {
   public:
-    filter(sweep *judge, bool has_one_version) : judging(judge), leaves_no_deletion(has_one_version)
+    filter(sweep *judge, bool without_deletion)
+        : judging(judge), leaves_no_deletion(without_deletion)
     {
     }
     ~filter() override
@@ -71,12 +73,12 @@ class filters final : public rocksdb::CompactionFilterFactory
     std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
         const rocksdb::CompactionFilter::Context &about) override
     {
-        const bool is_for_the_top = about.reason == rocksdb::TableFileCreationReason::kFlush ||
-                                    about.is_manual_compaction;
+        const bool would_delete = about.reason == rocksdb::TableFileCreationReason::kFlush ||
+                                  about.is_manual_compaction;
         sweep *judge = rocksdb_sweep_begin(rocks, space);
 
         return judge == nullptr ? nullptr
-                                : std::make_unique<filter>(judge, is_for_the_top && !has_versions);
+                                : std::make_unique<filter>(judge, would_delete && !has_versions);
     }
 
   private:

@@ -13,7 +13,7 @@ extern "C" {
 struct rocksdb_storage;
 struct sweep;
 
-/* The options of a space use it from then on. `has_versions`: a row of it may have earlier versions that are not garbage. */
+/* The options of a space use it from then on. `has_versions`: earlier versions of garbage must not come back. */
 void rocksdb_sweeper_choose(rocksdb_options_t *options, struct rocksdb_storage *rocks, int space,
                             bool has_versions);
 

@@ -313,14 +313,16 @@ status storage_drop_range(struct storage *storage, struct row_address where, byt
     return storage->backend->drop_range(storage, where, start, end);
 }
 
-status storage_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end)
+status storage_drop_fresh(struct storage *storage, struct row_address where, bytes start, bytes end,
+                          bool *has_rest)
 {
     check_address(where);
     check_bound(start);
     check_bound(end);
+    *has_rest = false;
     if (is_hollow(start, end) || !storage->backend->drop_fresh)
         return STATUS_OK;
-    return storage->backend->drop_fresh(storage, where, start, end);
+    return storage->backend->drop_fresh(storage, where, start, end, has_rest);
 }
 
 status storage_sweep(struct storage *storage, partition_id partition, bytes start, bytes end)

@@ -34,7 +34,8 @@ enum storage_capability {
 /* Asked about rows of SPACE_ROWS and SPACE_BODIES while they are written to files anyway, or rewritten. `begin` is called once per sweep of a
  * space, after the rows to be swept are fixed, and returns a context for is_garbage (NULL: keep everything);
  * `end` gives it back. Called from the backend's own threads. A row once called garbage must stay
- * garbage: it may vanish at any time afterwards, for existing views too. In SPACE_BODIES it is garbage in all its versions. */
+ * garbage: it may vanish at any time afterwards, for existing views too. In SPACE_BODIES so may
+ * its deletion and earlier versions of it come back: nobody may take notice of them. */
 struct storage_sweeper {
     void *(*begin)(void *owner, enum storage_space space);
     bool (*is_garbage)(void *context, partition_id partition, bytes key, bytes value);
@@ -178,9 +179,10 @@ MUST_USE status storage_commit(struct storage *storage, struct storage_batch *ba
 MUST_USE status storage_drop_range(struct storage *storage, struct row_address where, bytes start,
                                    bytes end);
 /* Behind it, from a thread that nobody waits for: what still lies in such files leaves through the sweeper, where nothing else
- * lies in the same file; blocks until done. */
+ * lies in the same file; blocks until done. `has_rest`: somebody was rewriting some of them, and the dead may have got into files
+ * that storage_drop_range takes now. */
 MUST_USE status storage_drop_fresh(struct storage *storage, struct row_address where, bytes start,
-                                   bytes end);
+                                   bytes end, bool *has_rest);
 /* Asks for the rows of SPACE_ROWS in [start, end) of the partition to be swept now; blocks until done.
  * `end` empty: to the end. Memory sweeps at once. */
 MUST_USE status storage_sweep(struct storage *storage, partition_id partition, bytes start,
@@ -232,6 +234,8 @@ MUST_USE status storage_open_overlay(struct storage *below, struct storage **out
 MUST_USE status storage_open_faulty(struct storage *inner, struct storage **out);
 void storage_faulty_arm(struct storage *faulty, uint64_t nth_call);
 void storage_faulty_heal(struct storage *faulty);
+/* From then on storage_drop_fresh always tells of a rest. */
+void storage_faulty_leave_rest(struct storage *faulty);
 /* Calls that could have failed since the last arm. */
 uint64_t storage_faulty_calls(const struct storage *faulty);
 

@@ -427,3 +427,28 @@ TEST(cut_by_mark, a_document_cut_off_while_its_place_is_taken_is_counted_out_onc
         }
     }
 }
+
+/* Calls of the storage for the death of most of a lane. */
+static uint64_t calls_of_a_mass_death(bool leaves_rest)
+{
+    struct world w;
+
+    open_marking(&w, ON_MEMORY);
+    world_collection(&w, "c", 10, "x: x; u: u unique");
+    insert_two_generations(&w);
+    if (leaves_rest)
+        storage_faulty_leave_rest(w.storage);
+    const uint64_t before = storage_faulty_calls(w.storage);
+    purge_ten(&w);
+    const uint64_t calls = storage_faulty_calls(w.storage) - before;
+    CHECK_LIVING(&w, "c", "10 11 12");
+    CHECK_EQ(world_purge(&w).documents, 0, "nobody is purged twice");
+    world_check(&w);
+    world_close(&w);
+    return calls;
+}
+
+TEST(cut_by_mark, b8_files_that_somebody_was_rewriting_are_dropped_behind_that)
+{
+    CHECK(calls_of_a_mass_death(true) > calls_of_a_mass_death(false));
+}

@@ -377,8 +377,9 @@ TEST(storage, rocksdb_gives_logs_back_and_rows_that_have_just_left_them)
                                 BYTES_LITERAL("00050000")));
     CHECK_ROW(&f, NULL, fixture_at(SPACE_META), "a", "1");
     atomic_store(&f.garbage_byte, 'd');
+    bool has_rest;
     CHECK_OK(storage_drop_fresh(f.storage, fixture_at(SPACE_BODIES), BYTES_NONE,
-                                BYTES_LITERAL("00050000")));
+                                BYTES_LITERAL("00050000"), &has_rest));
     const uint64_t left = disk_bytes(&f);
     CHECK_THAT(left < full * 6 / 10, "%llu of %llu bytes left", (unsigned long long)left,
                (unsigned long long)full);
@@ -426,8 +427,10 @@ TEST(storage, rocksdb_dead_documents_in_fresh_files_leave_without_anything_being
         const uint64_t before = written_bytes(&f), full = directory_bytes(f.path, ".sst");
         CHECK(full > settled + DOCUMENTS * BODY_BYTES * 15 / 10);
         atomic_store(&f.garbage_byte, 'd');
+        bool has_rest;
         CHECK_OK(storage_drop_fresh(f.storage, fixture_at(SPACE_BODIES), BYTES_NONE,
-                                    BYTES_LITERAL("00050000")));
+                                    BYTES_LITERAL("00050000"), &has_rest));
+        CHECK(!has_rest);
         CHECK_EQ(written_bytes(&f), before, "bytes");
         atomic_store(&f.garbage_byte, 0);
         CHECK(directory_bytes(f.path, ".sst") < settled + 4096);
