@@ -43,6 +43,22 @@ void purge_count(struct purge_pass *pass, const struct collection *collection,
 
 /* ---- a collection --------------------------------------------------------------------------------- */
 
+/* When to look for those of this second, which is the lane's first: many at once as soon as all of them are dead, because until they are cut
+ * whatever is written to files takes them along. */
+static status when_worth(struct purge_pass *pass, const struct collection *collection,
+                         unsigned lane, int64_t second, time_ms *out)
+{
+    const struct expiry_policy *policy = &collection->policy;
+    const time_ms start = row_second_start(second);
+    struct storage_counters dying;
+
+    TRY(lane_sum(pass->engine, pass->arena, collection->state, lane, second, second, &dying));
+    *out = dying.second >= SOON_WORTH_BYTES
+               ? expiry_lane_deadline(policy, lane, start + 999)
+               : int64_add_saturating(expiry_lane_deadline(policy, lane, start), CUT_LINGER_MS);
+    return STATUS_OK;
+}
+
 /* Whether a cut is due now; otherwise notes when to look again. */
 static status is_worth_cutting(struct purge_pass *pass, const struct collection *collection,
                                unsigned lane, time_ms upto, bool *out)
@@ -50,14 +66,14 @@ static status is_worth_cutting(struct purge_pass *pass, const struct collection 
     int64_t upto_s = upto == INT64_MIN ? INT64_MIN : expiry_second_of(upto);
     struct storage_counters dead;
     int64_t first_s;
+    time_ms due_at;
 
     status s = lane_first_second(pass->engine, pass->arena, collection->state, lane, &first_s);
     *out = false;
     if (s.code == NOT_FOUND)
         return STATUS_OK;
     TRY(s);
-    time_ms due_at = int64_add_saturating(
-        expiry_lane_deadline(&collection->policy, lane, row_second_start(first_s)), CUT_LINGER_MS);
+    TRY(when_worth(pass, collection, lane, first_s, &due_at));
     if (first_s > upto_s) {
         pass->look_again_at = expiry_earlier(pass->look_again_at, due_at);
         return STATUS_OK;

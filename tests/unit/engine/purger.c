@@ -606,6 +606,27 @@ static bool is_trimmed(const struct world *w)
     return w->engine->purger.trimmed_seq == atomic_load(&w->engine->durable_seq);
 }
 
+TEST(purger, b8_many_that_die_in_one_second_are_looked_for_when_it_is_over_and_few_later)
+{
+    for (int are_many = 0; are_many < 2; are_many++) {
+        struct world w;
+        world_open(&w, ON_MEMORY);
+        if (are_many) {
+            fill_with_dying(&w);
+        } else {
+            world_collection(&w, "c", 30, "");
+            CHECK_WRITTEN(world_insert(&w, "c", "{'_id':1}"), OK);
+        }
+        world_at(&w, 20000);
+        world_purge(&w); /* trims */
+        const time_ms look_again_at = world_purge(&w).look_again_at - WORLD_START;
+        CHECK_THAT(look_again_at >= 30000 && look_again_at < 31000 + 10000 * !are_many,
+                   "at %" PRId64 " ms", look_again_at);
+        CHECK(are_many || look_again_at >= 40000);
+        world_close(&w);
+    }
+}
+
 TEST(purger, a_trim_waits_for_many_that_die_in_a_moment_but_not_for_long)
 {
     struct world w;
