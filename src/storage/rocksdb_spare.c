@@ -54,6 +54,7 @@ void spares_init(struct rocksdb_storage *rocks)
     atomic_store(&rocks->spares.keep_ns, keep_at_most_ns);
     atomic_store(&rocks->spares.full_bytes, LEAST_BYTES);
     rocks->spares.interval_ns = INT64_MAX;
+    rocks->spares.last_at_ns = clock_stopwatch_ns(); /* the first one is about to begin */
     rocks->spares.arrivals = -1;
     rocks->spares.stop = -1;
 }

@@ -337,6 +337,24 @@ TEST(storage, rocksdb_counts_no_log_that_was_not_full_as_one_that_was_filled_fas
     }
 }
 
+TEST(storage, rocksdb_makes_a_spare_where_the_first_log_was_filled_fast)
+{
+    struct fixture f;
+
+    fixture_open(&f, FIXTURE_ROCKSDB);
+    atomic_store(&rocksdb_of(f.storage)->spares.full_bytes, 1);
+    fixture_put(&f, fixture_at(SPACE_ROWS), "a", "1");
+    fixture_commit(&f);
+    begin_log_and_commit(&f);
+    make_old_log(&f, "900001.log");
+    CHECK(spares_take(path_in(&f, "900001.log")));
+    while (spare_count(&f) == 0) {
+        CHECK(size_of(&f, "spare/900001.log") >= 0);
+        sched_yield();
+    }
+    fixture_close(&f);
+}
+
 TEST(storage, rocksdb_takes_only_large_logs_for_spares)
 {
     const struct {
