@@ -49,13 +49,13 @@ static status when_worth(struct purge_pass *pass, const struct collection *colle
                          unsigned lane, int64_t second, time_ms *out)
 {
     const struct expiry_policy *policy = &collection->policy;
-    const time_ms start = row_second_start(second);
     struct storage_counters dying;
 
     TRY(lane_sum(pass->engine, pass->arena, collection->state, lane, second, second, &dying));
     *out = dying.second >= SOON_WORTH_BYTES
-               ? expiry_lane_deadline(policy, lane, start + 999)
-               : int64_add_saturating(expiry_lane_deadline(policy, lane, start), CUT_LINGER_MS);
+               ? expiry_lane_deadline(policy, lane, row_second_end(second))
+               : int64_add_saturating(expiry_lane_deadline(policy, lane, row_second_start(second)),
+                                      CUT_LINGER_MS);
     return STATUS_OK;
 }
 
@@ -106,7 +106,7 @@ static status purge_lane(struct purge_pass *pass, const struct collection *colle
     /* Whole seconds are cut by their counters. To cut within one its documents have to be counted, while
      * everybody who writes waits. */
     if (!pass->is_eager && lane >= LANE_DATES && upto != INT64_MIN)
-        upto = int64_sub_saturating(row_second_start(expiry_last_dead_second(lane, upto) + 1), 1);
+        upto = row_second_end(expiry_last_dead_second(lane, upto));
     if ((!has_end && upto == INT64_MIN) ||
         !lane_has_documents(pass->engine, collection->state, lane))
         return STATUS_OK;

@@ -22,8 +22,8 @@ enum { DEATHS_AT_ONCE = 1000 };
 /* Living bytes in a lane that make it worth leaving the dead to file drops: twice what the storage keeps in
  * memory. Documents that die before they reach a file are better deleted by range. */
 enum { MARK_WORTH_BYTES = 64 * 1024 * 1024 };
-/* Of those bytes that die in one cut, so that it is worth asking for those in fresh files; where as many are born as die, the fresh
- * files hold the living. */
+/* The part of that which has to die in one cut to be worth looking for in fresh files; where as many are born as die, those
+ * hold the living. */
 enum { FRESH_SHARE = 4 };
 
 struct cut {
@@ -40,7 +40,7 @@ struct cut {
     bool is_by_mark;
     bool is_most;    /* of the lane goes */
     bool is_again;   /* files are dropped, even if nobody more is dead */
-    bool may_remove; /* the lane is still what it was */
+    bool may_remove; /* files: nothing lies in the range that was not counted out */
     status dropped;
 };
 
@@ -268,7 +268,7 @@ static status bite(struct purge_pass *pass, const struct collection *collection,
     TRY(slices_open(pass->engine, pass->arena, collection->state, lane, INT64_MIN,
                     expiry_second_of(upto), &scan));
     while (documents < DEATHS_AT_ONCE && slices_next(scan, &second, &slice)) {
-        *bite_upto = second == expiry_second_of(upto) ? upto : row_second_start(second) + 999;
+        *bite_upto = second == expiry_second_of(upto) ? upto : row_second_end(second);
         *has_any = true;
         documents += slice.first;
     }

@@ -147,6 +147,11 @@ time_ms row_second_start(int64_t second)
     return second < INT64_MIN / 1000 ? INT64_MIN : second * 1000;
 }
 
+time_ms row_second_end(int64_t second)
+{
+    return second >= INT64_MAX / 1000 ? INT64_MAX : (second + 1) * 1000 - 1;
+}
+
 void row_key_total(struct buffer *out, unsigned lane)
 {
     append_tagged_lane(out, ROW_TAG_TOTAL, lane);

@@ -55,6 +55,8 @@ void row_key_slice(struct buffer *out, unsigned lane, int64_t second);
 bool row_slice_of(bytes key, unsigned *lane_out, int64_t *second_out);
 /* The first order of a second, as far as time reaches. */
 time_ms row_second_start(int64_t second);
+/* Its last moment. */
+time_ms row_second_end(int64_t second);
 void row_key_total(struct buffer *out, unsigned lane);
 void row_key_cut(struct buffer *out, unsigned lane);
 void row_key_build(struct buffer *out, uint32_t index_id);
