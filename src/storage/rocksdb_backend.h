@@ -156,6 +156,8 @@ static inline const char *chars_of(bytes b)
 status rocksdb_failure(const struct rocksdb_storage *rocks, const char *doing, char *error);
 /* IO_ERROR once a write has failed. */
 status rocksdb_refuse_if_failed(struct rocksdb_storage *rocks);
+/* And where the database was opened for reading only. */
+status rocksdb_refuse_unless_writable(struct rocksdb_storage *rocks);
 /* CORRUPT or IO_ERROR, by RocksDB's text. */
 status_code rocksdb_error_code(const char *error);
 

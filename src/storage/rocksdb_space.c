@@ -228,9 +228,7 @@ status rocks_drop_fresh(struct storage *storage, struct row_address where, bytes
     struct full_key full_start, full_end, last;
     bool is_busy = false;
 
-    if (rocks->is_read_only)
-        return status_of(IO_ERROR, "the database was opened for reading only");
-    TRY(rocksdb_refuse_if_failed(rocks));
+    TRY(rocksdb_refuse_unless_writable(rocks));
     full_key_make(&full_start, where.partition, start);
     full_key_make_end(&full_end, where.partition, end);
     make_inclusive(&full_end, &last);
@@ -305,9 +303,7 @@ status rocks_sweep(struct storage *storage, partition_id partition, bytes start,
     struct full_key full_start, full_end;
     status s;
 
-    if (rocks->is_read_only)
-        return status_of(IO_ERROR, "the database was opened for reading only");
-    TRY(rocksdb_refuse_if_failed(rocks));
+    TRY(rocksdb_refuse_unless_writable(rocks));
     full_key_make(&full_start, partition, start);
     full_key_make_end(&full_end, partition, end);
     TRY_GOTO(sweep(rocks,
@@ -328,9 +324,7 @@ status rocks_settle(struct storage *storage, partition_id partition)
     struct full_key full_start, full_end;
     status s;
 
-    if (rocks->is_read_only)
-        return status_of(IO_ERROR, "the database was opened for reading only");
-    TRY(rocksdb_refuse_if_failed(rocks));
+    TRY(rocksdb_refuse_unless_writable(rocks));
     full_key_make(&full_start, partition, BYTES_NONE);
     full_key_make_end(&full_end, partition, BYTES_NONE);
     const struct file_bounds all = { full_key_bytes(&full_start), full_key_bytes(&full_end) };

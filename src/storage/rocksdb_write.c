@@ -191,14 +191,18 @@ status rocksdb_refuse_if_failed(struct rocksdb_storage *rocks)
                : STATUS_OK;
 }
 
+status rocksdb_refuse_unless_writable(struct rocksdb_storage *rocks)
+{
+    return rocks->is_read_only ? status_of(IO_ERROR, "the database was opened for reading only")
+                               : rocksdb_refuse_if_failed(rocks);
+}
+
 status rocks_commit(struct storage *storage, struct storage_batch *batch, struct arena *arena)
 {
     struct rocksdb_storage *rocks = rocksdb_of(storage);
     char *error = NULL;
 
-    if (rocks->is_read_only)
-        return status_of(IO_ERROR, "the database was opened for reading only");
-    TRY(rocksdb_refuse_if_failed(rocks));
+    TRY(rocksdb_refuse_unless_writable(rocks));
     note_rows(rocks, batch);
     ahead_prepare(rocks, rocks_batch_bytes(storage, batch));
     steps_hand_over(&batch->steps, rocks, batch->writes);

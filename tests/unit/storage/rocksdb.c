@@ -172,20 +172,28 @@ TEST(storage, rocksdb_opened_for_reading_refuses_commits)
     fixture_close(&f);
 }
 
-/* Writes rows of incompressible bodies with keys 00000000, 00000001, ... */
+/* With an incompressible body. */
+static void put_body(struct fixture *f, enum storage_space space, struct random *random,
+                     const char *key, char first)
+{
+    uint64_t body[BODY_BYTES / 8];
+
+    for (size_t j = 0; j < ARRAY_COUNT(body); j++)
+        body[j] = random_next(random);
+    memcpy(body, &first, 1);
+    storage_put(f->storage, f->batch, fixture_at(space), bytes_of_text(key),
+                bytes_of(body, sizeof(body)));
+}
+
+/* Writes rows with keys 00000000, 00000001, ... */
 static void fill(struct fixture *f, enum storage_space space, int count)
 {
     struct random random = random_seeded(1);
-    uint64_t body[BODY_BYTES / 8];
     char key[16];
 
     for (int i = 0; i < count; i++) {
-        for (size_t j = 0; j < ARRAY_COUNT(body); j++)
-            body[j] = random_next(&random);
-        memcpy(body, i % 2 == 0 ? "d" : "l", 1);
         snprintf(key, sizeof(key), "%08d", i);
-        storage_put(f->storage, f->batch, fixture_at(space), bytes_of_text(key),
-                    bytes_of(body, sizeof(body)));
+        put_body(f, space, &random, key, i % 2 == 0 ? 'd' : 'l');
         if (i % 1000 == 999)
             fixture_commit(f);
     }
@@ -388,20 +396,15 @@ TEST(storage, rocksdb_gives_logs_back_and_rows_that_have_just_left_them)
     fixture_close(&f);
 }
 
-/* Of documents of which none is like another, each behind one of fill()'s. */
+/* In a file of their own, each behind one of fill()'s. */
 static void put_dead(struct fixture *f, enum storage_space space, int count)
 {
     struct random random = random_seeded(2);
-    uint64_t body[BODY_BYTES / 8];
     char key[16];
 
     for (int i = 0; i < count; i++) {
-        for (size_t j = 0; j < ARRAY_COUNT(body); j++)
-            body[j] = random_next(&random);
-        memcpy(body, "d", 1);
         snprintf(key, sizeof(key), "%08da", i);
-        storage_put(f->storage, f->batch, fixture_at(space), bytes_of_text(key),
-                    bytes_of(body, sizeof(body)));
+        put_body(f, space, &random, key, 'd');
     }
     fixture_commit(f);
     fixture_flush(f, space);
